@@ -1,0 +1,112 @@
+//! The seam to natural language inference.
+
+use std::collections::HashSet;
+
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::retriever::words_of;
+use crate::{Probability, Result};
+
+/// How a premise bears on a hypothesis: three probabilities that sum to one.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Nli {
+    /// The premise makes the hypothesis true.
+    pub entail: Probability,
+    /// The premise does not settle it.
+    pub neutral: Probability,
+    /// The premise makes it false.
+    pub contradict: Probability,
+}
+
+impl Nli {
+    /// The distribution proportional to three non-negative weights; all zero (or not finite) gives "neutral".
+    pub fn from_weights(entail: f64, neutral: f64, contradict: f64) -> Self {
+        let sum = entail + neutral + contradict;
+        if !(sum.is_finite() && sum > 0.0) {
+            return Self {
+                entail: Probability::ZERO,
+                neutral: Probability::ONE,
+                contradict: Probability::ZERO,
+            };
+        }
+        Self {
+            entail: Probability::clamped(entail / sum),
+            neutral: Probability::clamped(neutral / sum),
+            contradict: Probability::clamped(contradict / sum),
+        }
+    }
+}
+
+/// Judges whether a premise entails a hypothesis.
+///
+/// Contract: one [`Nli`] a pair, in the order given. A blank premise is neutral without asking a model. Premises
+/// beyond the model's window are read in windows; the hypothesis is never cut.
+#[async_trait]
+pub trait Entailment: Send + Sync {
+    /// Names the model and its weights, for traces and cache keys.
+    fn identity(&self) -> &str;
+
+    /// Judges each `(premise, hypothesis)`.
+    async fn judge(&self, pairs: &[(&str, &str)]) -> Result<Vec<Nli>>;
+}
+
+/// Entailment by shared words, negation and numbers: no model, and right only on the simplest of texts. For tests.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LexicalEntailment;
+
+#[async_trait]
+impl Entailment for LexicalEntailment {
+    fn identity(&self) -> &str {
+        "lexical"
+    }
+
+    async fn judge(&self, pairs: &[(&str, &str)]) -> Result<Vec<Nli>> {
+        Ok(pairs.iter().map(|(premise, hypothesis)| lexical(premise, hypothesis)).collect())
+    }
+}
+
+fn lexical(premise: &str, hypothesis: &str) -> Nli {
+    const NEGATIONS: [&str; 6] = ["not", "no", "never", "nor", "without", "cannot"];
+    let premise: HashSet<String> = words_of(premise).into_iter().collect();
+    let hypothesis: HashSet<String> = words_of(hypothesis).into_iter().collect();
+    if premise.is_empty() || hypothesis.is_empty() {
+        return Nli::from_weights(0.0, 1.0, 0.0);
+    }
+    let covered = hypothesis.intersection(&premise).count() as f64 / hypothesis.len() as f64;
+    let negated = |words: &HashSet<String>| NEGATIONS.iter().any(|n| words.contains(*n));
+    let numbers = |words: &HashSet<String>| -> HashSet<String> {
+        words.iter().filter(|w| w.chars().all(|c| c.is_ascii_digit())).cloned().collect()
+    };
+    let (theirs, ours) = (numbers(&premise), numbers(&hypothesis));
+    let number_differs = !ours.is_empty() && !theirs.is_empty() && ours.is_disjoint(&theirs);
+    if covered < 0.5 {
+        Nli::from_weights(0.05, 0.9, 0.05)
+    } else if negated(&premise) != negated(&hypothesis) || number_differs {
+        Nli::from_weights(0.05, 1.0 - covered, covered)
+    } else {
+        Nli::from_weights(covered, 1.0 - covered, 0.05)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn contradiction_is_seen_before_support() {
+        let judged = LexicalEntailment
+            .judge(&[
+                ("The feature is enabled", "The feature is enabled"),
+                ("The feature is not enabled", "The feature is enabled"),
+                ("It opened in 1912", "It opened in 1913"),
+                ("", "It opened in 1913"),
+            ])
+            .await
+            .unwrap();
+        assert!(judged[0].entail > judged[0].contradict);
+        assert!(judged[1].contradict > judged[1].entail);
+        assert!(judged[2].contradict > judged[2].entail);
+        assert_eq!(judged[3].neutral, Probability::ONE);
+    }
+}

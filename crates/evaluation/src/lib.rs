@@ -1,0 +1,1 @@
+//! Scorers and intervention statistics, exactly as their official code defines them.

@@ -1,0 +1,1 @@
+//! A GGUF language model in process, in pure Rust through candle.

@@ -1,0 +1,1 @@
+//! The verbs: repair (CounterRefine), with its gates, rules and ablations.

@@ -1,0 +1,1 @@
+//! Asking models: endpoints, recorded and scripted models, the model store, one retry policy, rate limits, reply cache, cost.

@@ -1,0 +1,1 @@
+//! Finding evidence: corpus readers, the embedded hybrid index, fusion.

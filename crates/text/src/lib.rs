@@ -1,0 +1,1 @@
+//! Reading text deterministically: normalisation, sentences, question types, values, overlap. English and Chinese.
