@@ -1,1 +1,26 @@
-//! BERT encoders in process: the ONNX graph written from safetensors, run by rten.
+//! BERT encoders in process: text embeddings without a server, a GPU or a C++ library.
+//!
+//! A model folder is the one that a hub hands out: `config.json`, `tokenizer.json` and `model.safetensors`.
+//!
+//! ```no_run
+//! use counterproof_core::Embedder;
+//! use counterproof_encoders::{BertEmbedder, EncoderOptions};
+//!
+//! # async fn f() -> counterproof_core::Result<()> {
+//! let embedder = BertEmbedder::open("models/all-MiniLM-L6-v2", &EncoderOptions::default())?;
+//! let vectors = embedder.embed(&["When did the observatory open?", "It opened in 1889."]).await?;
+//! assert_eq!(vectors[0].len(), embedder.dimension());
+//! # Ok(())
+//! # }
+//! ```
+
+mod bert;
+mod config;
+mod embedder;
+mod pool;
+mod tokens;
+mod weights;
+
+pub use config::{Activation, BertConfig, Pooling};
+pub use embedder::BertEmbedder;
+pub use pool::EncoderOptions;

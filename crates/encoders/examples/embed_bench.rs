@@ -1,0 +1,44 @@
+//! Embeds a list of texts again and again and says how long it took: the Rust side of `scripts/bench_embedding.py`.
+//!
+//! `embed_bench MODEL_DIR TEXTS.json THREADS REPEATS` prints one JSON line a repeat on standard output, when a line
+//! arrives on standard input, so that the script can let it and another runtime run in turn.
+
+use std::io::{BufRead, Write};
+use std::time::Instant;
+
+use counterproof_encoders::{BertEmbedder, EncoderOptions};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let mut next = |what: &str| arguments.next().ok_or_else(|| format!("{what} is missing"));
+    let (dir, texts, threads) = (next("MODEL_DIR")?, next("TEXTS.json")?, next("THREADS")?.parse()?);
+    let texts: Vec<String> = serde_json::from_slice(&std::fs::read(texts)?)?;
+    let start = Instant::now();
+    let embedder =
+        BertEmbedder::open(dir, &EncoderOptions { threads: Some(threads), ..EncoderOptions::default() })?;
+    let mut out = std::io::stdout();
+    writeln!(out, "{}", serde_json::json!({"load_s": start.elapsed().as_secs_f64()}))?;
+    out.flush()?;
+    for line in std::io::stdin().lock().lines() {
+        line?;
+        let (wall, cpu) = (Instant::now(), cpu_seconds());
+        let vectors = embedder.embed_blocking(&texts)?;
+        let (wall, cpu) = (wall.elapsed().as_secs_f64(), cpu_seconds() - cpu);
+        let first = vectors.first().map(|v| v.iter().take(4).copied().collect::<Vec<f32>>());
+        writeln!(out, "{}", serde_json::json!({"wall_s": wall, "cpu_s": cpu, "first": first}))?;
+        out.flush()?;
+    }
+    Ok(())
+}
+
+/// Processor time of this process in seconds, all threads together, where the system tells.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/schedstat").ok();
+    let _ = stat;
+    let mut total = 0u64;
+    for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+        let stat = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
+        total += stat.split(' ').next().and_then(|x| x.parse::<u64>().ok()).unwrap_or(0);
+    }
+    total as f64 / 1e9
+}
