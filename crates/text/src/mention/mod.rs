@@ -1,0 +1,143 @@
+//! Candidate answers in a passage: the spans of the kind that a question asks for.
+//!
+//! They become the alternatives that a gate chooses between, so clean bounds matter more than catching everything: a
+//! span is the whole name, date or quantity, without the words around it.
+
+mod chinese;
+mod names;
+
+use std::collections::HashSet;
+
+use counterproof_core::{ByteSpan, QuestionType};
+use serde::{Deserialize, Serialize};
+
+use crate::han::{has_han, is_kana};
+use crate::scan::{Lexeme, lex};
+use crate::value::{self, Unit, Value};
+
+/// What kind of thing a mention is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MentionKind {
+    /// A year.
+    Year,
+    /// A date or other time.
+    Date,
+    /// A number with its unit or the thing it counts.
+    Number,
+    /// A name that reads as a person's.
+    Person,
+    /// A name that reads as a place's.
+    Place,
+    /// Any other name.
+    Name,
+    /// A quoted or bracketed title.
+    Title,
+}
+
+/// A candidate answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mention {
+    /// Where it stands in the text.
+    pub span: ByteSpan,
+    /// Its words.
+    pub text: String,
+    /// What it is.
+    pub kind: MentionKind,
+}
+
+/// The spans of `text` that could answer a question of the type `wanted`, in order. The same words are given once,
+/// where they first stand. Yes/no questions and those of no particular type have none.
+pub fn mentions(text: &str, wanted: QuestionType) -> Vec<Mention> {
+    let found = match wanted {
+        QuestionType::YesNo | QuestionType::Other => return Vec::new(),
+        QuestionType::Year => value::years(text).into_iter().map(|(_, span)| (span, MentionKind::Year)).collect(),
+        QuestionType::When => dates(text),
+        QuestionType::Number => numbers(text),
+        QuestionType::Who | QuestionType::Where | QuestionType::Entity => {
+            let mut found = names::find(text, wanted);
+            if has_han(text) && !text.chars().any(is_kana) {
+                found.extend(chinese::find(text, wanted));
+            }
+            found
+        }
+    };
+    distinct(text, found)
+}
+
+/// Orders the spans and keeps each wording once.
+fn distinct(text: &str, mut found: Vec<(ByteSpan, MentionKind)>) -> Vec<Mention> {
+    found.sort_by_key(|(span, _)| (span.start(), std::cmp::Reverse(span.end())));
+    let mut seen = HashSet::new();
+    found
+        .into_iter()
+        .filter_map(|(span, kind)| {
+            let words = span.slice(text)?;
+            seen.insert(words.to_lowercase()).then(|| Mention { span, text: words.to_owned(), kind })
+        })
+        .collect()
+}
+
+/// Dates, each as long as it is written; a range also gives its two ends.
+fn dates(text: &str) -> Vec<(ByteSpan, MentionKind)> {
+    let mut out = Vec::new();
+    for found in value::values(text) {
+        match &found.value {
+            Value::Date(_) => out.push((found.span, MentionKind::Date)),
+            Value::Range(range) if matches!(range.low, Value::Date(_)) => {
+                out.push((found.span, MentionKind::Date));
+                let inner = value::years(found.span.slice(text).unwrap_or_default());
+                out.extend(inner.into_iter().filter_map(|(_, s)| {
+                    Some((ByteSpan::new(found.span.start() + s.start(), found.span.start() + s.end())?, MentionKind::Date))
+                }));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+/// Numbers with and without what they count.
+fn numbers(text: &str) -> Vec<(ByteSpan, MentionKind)> {
+    let lexemes = lex(text);
+    let mut out = Vec::new();
+    for found in value::values(text) {
+        let counts = match &found.value {
+            Value::Date(date) => date.is_year_only() && date.years.is_some_and(|y| y.is_single() && y.first > 0),
+            Value::Range(range) => !matches!(range.low, Value::Date(_)),
+            _ => true,
+        };
+        if !counts {
+            continue;
+        }
+        out.push((found.span, MentionKind::Number));
+        if let Value::Quantity(_) = found.value
+            && let Some(bare) = bare_number(text, &lexemes, found.span)
+        {
+            out.push((bare, MentionKind::Number));
+        }
+    }
+    out
+}
+
+/// The number of a quantity without its unit or currency sign: both forms answer "how many".
+fn bare_number(text: &str, lexemes: &[Lexeme], span: ByteSpan) -> Option<ByteSpan> {
+    let from = lexemes.partition_point(|l| l.start < span.start());
+    let to = lexemes.partition_point(|l| l.start < span.end());
+    let inside = lexemes.get(from..to)?;
+    let is_unit = |start: usize, end: usize| text.get(start..end).is_some_and(|form| Unit::named(form).is_some());
+    for split in 1..inside.len() {
+        let (before, after) = (inside.get(split - 1)?, inside.get(split)?);
+        if is_unit(after.start, span.end()) {
+            let number = if before.is("-") { inside.get(split.checked_sub(2)?)? } else { before };
+            return ByteSpan::new(span.start(), number.end);
+        }
+        if is_unit(span.start(), before.end) {
+            return ByteSpan::new(after.start, span.end());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests;
