@@ -19,7 +19,7 @@ pub fn sentences(text: &str) -> Vec<ByteSpan> {
         open = Some((start, end));
         let so_far = text.get(start..end).unwrap_or_default();
         let rest = text.get(end..).unwrap_or_default();
-        if !ends_line(piece) && ends_with_abbreviation(so_far, rest) {
+        if !ends_line(piece) && (goes_on_in_lower_case(so_far, rest) || ends_with_abbreviation(so_far, rest)) {
             continue;
         }
         push_clauses(text, start, end, &mut out);
@@ -33,6 +33,12 @@ pub fn sentences(text: &str) -> Vec<ByteSpan> {
 
 fn ends_line(piece: &str) -> bool {
     piece.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
+}
+
+/// Whether a question or exclamation mark stands inside the sentence: "Who is it?" she asked.
+fn goes_on_in_lower_case(sentence: &str, rest: &str) -> bool {
+    let end = sentence.trim_end().trim_end_matches(['"', '\'', '”', '’', ')']);
+    end.ends_with(['?', '!']) && rest.trim_start().starts_with(char::is_lowercase)
 }
 
 /// Whether the full stop at the end of `sentence` belongs to an abbreviation, given what follows.
@@ -101,6 +107,7 @@ mod tests {
         assert_eq!(split("He moved to the U.S. He stayed."), ["He moved to the U.S.", "He stayed."]);
         assert_eq!(split("He said no. Then he left."), ["He said no.", "Then he left."]);
         assert_eq!(split("He said \"Go.\" She went."), ["He said \"Go.\"", "She went."]);
+        assert_eq!(split("\"Who is it?\" she asked. No one."), ["\"Who is it?\" she asked.", "No one."]);
         assert_eq!(split("A title\nThe text.\r\n\r\nNext"), ["A title", "The text.", "Next"]);
         assert_eq!(split("During World War I. The end."), ["During World War I.", "The end."]);
         assert_eq!(split("See Dr.\nSmith"), ["See Dr.", "Smith"]);

@@ -48,13 +48,18 @@ struct Reader {
     lexemes: Vec<Lexeme>,
     /// Words that the text also writes without a capital: at the start of a sentence they are no names.
     lower_words: HashSet<String>,
+    /// Capitalised words that stand inside a sentence somewhere.
+    inner_names: HashSet<String>,
 }
 
 impl Reader {
     fn new(lexemes: Vec<Lexeme>) -> Self {
         let lower_words =
             lexemes.iter().filter(|l| l.is_word() && !l.capital).map(|l| l.text.clone()).collect();
-        Self { lexemes, lower_words }
+        let mut reader = Self { lexemes, lower_words, inner_names: HashSet::new() };
+        let inner = (0..reader.lexemes.len()).filter(|at| reader.is_capital(*at) && !reader.opens_sentence(*at));
+        reader.inner_names = inner.map(|at| reader.word(at).to_owned()).collect();
+        reader
     }
 
     fn get(&self, at: usize) -> Option<&Lexeme> {
@@ -184,8 +189,11 @@ impl Reader {
     /// Drops a first word that has its capital from the sentence only; `None` when nothing is left.
     fn trim(&self, run: Run) -> Option<Run> {
         let single = self.word_end(run.first) > run.last;
-        let by_position = self.opens_sentence(run.first) && self.lower_words.contains(self.word(run.first));
-        if !by_position {
+        let opens = self.opens_sentence(run.first);
+        // "Songs by ...": a single word before a preposition is a noun of the sentence, not a name.
+        let before_preposition =
+            single && !self.inner_names.contains(self.word(run.first)) && names::CONNECTORS.contains(&self.word(run.last + 1));
+        if !opens || !(before_preposition || self.lower_words.contains(self.word(run.first))) {
             return Some(run);
         }
         if single {

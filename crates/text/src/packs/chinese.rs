@@ -31,7 +31,7 @@ pub const MEASURE_WORDS: &[char] = &[
 ];
 
 /// Words before a number that say it is not exact.
-pub const APPROXIMATE_WORDS: &[&str] = &["大约", "大約", "约为", "約為", "约", "約", "近", "将近", "大概", "左右", "接近"];
+pub const APPROXIMATE_WORDS: &[&str] = &["约占", "約佔", "约有", "約有", "大约", "大約", "约为", "約為", "约", "約", "近", "将近", "大概", "左右", "接近"];
 
 /// Words for a time.
 pub const TIME_WORDS: &[&str] = &[

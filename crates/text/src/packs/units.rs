@@ -114,3 +114,8 @@ pub const UNITS: &[Entry] = &[
     currency("CHF", &["chf", "swiss franc", "swiss francs"]),
     currency("cent", &["cents"]),
 ];
+
+/// Words that stand for a currency in front of a number, in capitals; "US", "A" and the like before a currency sign too.
+pub const CURRENCY_CODES: [&str; 19] = [
+    "usd", "eur", "gbp", "jpy", "cny", "rmb", "inr", "cad", "aud", "hkd", "chf", "rs", "krw", "rub", "us", "au", "ca", "hk", "c",
+];

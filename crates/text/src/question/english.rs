@@ -3,6 +3,7 @@
 use counterproof_core::QuestionType;
 
 use super::nouns::asked_by;
+use crate::sentences::sentences;
 
 const AUXILIARIES: &[&str] = &[
     "is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "can", "could", "will", "would", "should",
@@ -43,7 +44,7 @@ pub(super) fn classify(question: &str) -> QuestionType {
 
 /// The sentence that asks, of a text of several: the last one with a question mark; all of it when none has.
 fn last_question(text: &str) -> &str {
-    let spans = crate::sentences::sentences(text);
+    let spans = sentences(text);
     spans
         .iter()
         .rev()
@@ -173,11 +174,13 @@ fn head_type(words: &[Word], at: usize, any_lower_wh: bool) -> QuestionType {
         "why" => QuestionType::Other,
         "how" if MEASURES.contains(&next) => QuestionType::Number,
         "how" => QuestionType::Other,
-        "what" | "which" => what_type(words, at + 1),
+        "what" | "which" => closing_question(words, at).unwrap_or_else(|| what_type(words, at + 1)),
         // A name ("Will Smith starred in which film?") or a request ("Can you tell me who ...").
         "will" | "may" | "can" | "could" | "would" | "do" if any_lower_wh && later_is_the_question(words, at) => {
             later_question_word(words.get(at + 1..).unwrap_or_default(), any_lower_wh).unwrap_or(QuestionType::YesNo)
         }
+        // "Was he born in what year?"
+        _ if let Some(kind) = closing_question(words, at) => kind,
         _ if joins_alternatives(words, at) => QuestionType::Entity,
         _ => QuestionType::YesNo,
     }
@@ -188,6 +191,15 @@ fn later_is_the_question(words: &[Word], at: usize) -> bool {
     let name = words.get(at).is_some_and(|w| w.capital) && next.is_some_and(|w| w.capital && !matches!(w.lower.as_str(), "i"));
     let request = next.is_some_and(|w| matches!(w.lower.as_str(), "you" | "someone" | "anyone"));
     (name && matches!(words.get(at).map(|w| w.lower.as_str()), Some("will" | "may"))) || request
+}
+
+/// The type of a what/which phrase behind a preposition that ends the sentence.
+fn closing_question(words: &[Word], at: usize) -> Option<QuestionType> {
+    let from = words.len().checked_sub(3)?.max(at + 2);
+    let place = (from..words.len()).find(|i| words.get(*i).is_some_and(|w| matches!(w.lower.as_str(), "what" | "which")))?;
+    let before = words.get(place - 1)?;
+    let noun = words.get(place + 1)?;
+    (PREPOSITIONS.contains(&before.lower.as_str()) && asked_by(&noun.lower).is_some()).then(|| what_type(words, place + 1))
 }
 
 fn joins_alternatives(words: &[Word], at: usize) -> bool {

@@ -34,11 +34,12 @@ pub(super) fn numeral_at(lexemes: &[Lexeme], at: usize) -> Option<(Number, usize
         }
         let alternative = if scaled { None } else { alternative };
         // 3千5百: what follows adds on.
-        if scaled && lexemes.get(next).is_some_and(|l| l.is_number() && !l.space_before)
-            && let Some((rest, after)) = numeral_at(lexemes, next)
-            && after > next + 1
+        if scaled
+            && let Some(rest) = lexemes.get(next).filter(|l| l.is_number() && !l.space_before)
+            && let Some(power) = han_at(lexemes, next + 1).and_then(|c| scale(chinese::SMALL_SCALES, c))
         {
-            return Some((Number::exact(value.plus(rest.value)?), after));
+            let rest = literal(&rest.text)?.0.times_ten_to(power as i32)?;
+            return Some((Number::exact(value.plus(rest)?), next + 2));
         }
         return Some((Number { alternative, rounded: scaled, ..Number::exact(value) }, next));
     }

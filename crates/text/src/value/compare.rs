@@ -1,5 +1,6 @@
 //! Comparing two values by what they say.
 
+use super::Decimal;
 use super::model::{Date, Number, Quantity, Range, Value, Years};
 
 /// How two values stand to each other.
@@ -103,10 +104,10 @@ fn quantities(a: &Quantity, b: &Quantity) -> Comparison {
 
 fn year_and_number(date: &Date, number: &Number) -> Comparison {
     let year = date.years.filter(|y| date.is_year_only() && y.is_single() && y.first > 0);
-    match year {
-        // A bare figure such as 1967 is the same whether it was read as a year or as a number.
-        Some(year) if number.value.to_i64() == Some(i64::from(year.first)) => Same,
-        _ => Incomparable,
+    // A bare figure such as 1967 is the same whether it was read as a year or as a number.
+    match year.map(|y| numbers(&Number::exact(Decimal::from(i64::from(y.first))), number)) {
+        Some(Different) | None => Incomparable,
+        Some(comparison) => comparison,
     }
 }
 

@@ -110,7 +110,8 @@ pub(super) fn names_a_month(lexemes: &[Lexeme], at: usize) -> bool {
     if !matches!(lexeme.text.as_str(), "may" | "march" | "august") {
         return lexeme.capital || lexeme.text.len() > 4;
     }
-    if lexemes.len() == 1 {
+    let joins = lexemes.get(at + 1).is_some_and(|l| l.is_dash() || l.is("to") || l.is("and") || l.is("through"));
+    if lexemes.len() == 1 || joins && month_name(lexemes, at + 2).is_some() {
         return true;
     }
     let before = at.checked_sub(1).and_then(|b| lexemes.get(b)).map(|l| l.text.as_str()).unwrap_or_default();
@@ -200,7 +201,7 @@ fn numeric_date(parts: &[&str], separator: char) -> Option<Date> {
 
 /// The era at `at` (`BC`, `B.C.E.`, `AD`, ...): whether it is before Christ, and the place after it.
 pub(super) fn era_at(lexemes: &[Lexeme], at: usize) -> Option<(bool, usize)> {
-    let first = same_line(lexemes, at).filter(|l| l.is_word())?;
+    let first = lexemes.get(at).filter(|l| l.is_word())?;
     let whole = match first.text.as_str() {
         "bc" | "bce" => Some(true),
         "ad" | "ce" => Some(false),
@@ -211,8 +212,8 @@ pub(super) fn era_at(lexemes: &[Lexeme], at: usize) -> Option<(bool, usize)> {
     }
     let mut letters = String::new();
     let mut next = at;
-    while let Some(letter) = lexemes.get(next).filter(|l| l.is_word() && l.text.len() == 1) {
-        if !lexemes.get(next + 1).is_some_and(|l| l.is(".")) {
+    while let Some(letter) = lexemes.get(next).filter(|l| l.is_word() && l.text.len() == 1 && (next == at || !l.line_before)) {
+        if letters.len() == 3 || !lexemes.get(next + 1).is_some_and(|l| l.is(".")) {
             break;
         }
         letters.push_str(&letter.text);
@@ -238,7 +239,7 @@ pub(super) fn year_at(lexemes: &[Lexeme], at: usize) -> Option<(Years, usize)> {
         return Some((Years::single(if bc { -year } else { year }), next + 1));
     }
     let year = digits(lexeme)?;
-    if let Some((bc, next)) = era_at(lexemes, at + 1) {
+    if let Some((bc, next)) = same_line(lexemes, at + 1).and_then(|_| era_at(lexemes, at + 1)) {
         return Some((Years::single(if bc { -year } else { year }), next));
     }
     (lexeme.text.len() == 4 && BARE_YEARS.contains(&year)).then(|| (Years::single(year), at + 1))
@@ -262,7 +263,7 @@ fn century(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
     same_line(lexemes, after + dash).filter(|l| l.is("century") || l.is("centuries"))?;
     let number = u32::try_from(number.value.to_i64()?).ok().filter(|n| (1..=40).contains(n))?;
     let after = after + dash + 1;
-    let (bc, next) = era_at(lexemes, after).unwrap_or((false, after));
+    let (bc, next) = same_line(lexemes, after).and_then(|_| era_at(lexemes, after)).unwrap_or((false, after));
     Some((Value::Date(with_years(Years::century(number, bc))), next))
 }
 

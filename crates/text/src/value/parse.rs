@@ -1,9 +1,13 @@
 //! Finding the values of a text.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use counterproof_core::ByteSpan;
 
 use super::model::{Date, Found, Number, Quantity, Range, Value, Years};
 use super::{Decimal, Unit, chinese, date, number};
+use crate::packs::units::CURRENCY_CODES;
 use crate::packs::{chinese as chinese_words, english};
 use crate::scan::{Kind, Lexeme, lex};
 
@@ -19,7 +23,7 @@ pub(crate) fn in_lexemes(lexemes: &[Lexeme]) -> Vec<Found> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < lexemes.len() {
-        match range_at(lexemes, at).or_else(|| value_at(lexemes, at)) {
+        match range_or_value_at(lexemes, at) {
             Some((value, next)) if next > at => {
                 if let (Some(first), Some(last)) = (lexemes.get(at), lexemes.get(next - 1))
                     && let Some(span) = ByteSpan::new(first.start, last.end)
@@ -34,21 +38,46 @@ pub(crate) fn in_lexemes(lexemes: &[Lexeme]) -> Vec<Found> {
     found
 }
 
-/// A range with an opening word, or two values joined by a dash, "to", 至 or 到.
-fn range_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
-    let first = lexemes.get(at)?;
-    let opener = match first.text.as_str() {
-        "from" | "between" if first.is_word() => Some(first.text.as_str()),
-        "从" | "從" | "自" => Some("from"),
+/// Words that can begin a value. Most words of a text cannot, and one look-up says so.
+static STARTERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
+    let months = english::MONTHS.iter().map(|(word, _)| *word);
+    let numbers = [english::UNITS_WORDS, english::TENS_WORDS, english::ORDINAL_WORDS];
+    months
+        .chain(numbers.into_iter().flatten().map(|(word, _)| *word))
+        .chain(["a", "an", "half", "spring", "summer", "autumn", "fall", "winter", "ad", "ce", "bc"])
+        .chain(CURRENCY_CODES)
+        .collect()
+});
+
+fn can_begin(lexeme: &Lexeme) -> bool {
+    match lexeme.kind {
+        Kind::Number | Kind::Han | Kind::Symbol => true,
+        Kind::Word => STARTERS.contains(lexeme.text.as_str()) || lexeme.capital && lexeme.text.bytes().all(|b| b"ivxlcdm".contains(&b)),
+    }
+}
+
+/// A value, or a range with an opening word ("from", "between") or of two values joined by a dash, "to", 至 or 到.
+fn range_or_value_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
+    let opener = match lexemes.get(at)?.text.as_str() {
+        "from" | "从" | "從" | "自" => Some("from"),
+        "between" => Some("between"),
         _ => None,
     };
-    let start = at + usize::from(opener.is_some());
-    let (low, after_low) = value_at(lexemes, start)?;
+    if opener.is_some() {
+        let (low, after_low) = value_at(lexemes, at + 1)?;
+        return range_from(lexemes, &low, after_low, opener);
+    }
+    let (low, after_low) = value_at(lexemes, at)?;
+    Some(range_from(lexemes, &low, after_low, None).unwrap_or((low, after_low)))
+}
+
+/// The range that begins with `low`, when the words behind it join another value to it.
+fn range_from(lexemes: &[Lexeme], low: &Value, after_low: usize, opener: Option<&str>) -> Option<(Value, usize)> {
     let joint = lexemes.get(after_low).filter(|l| !l.line_before)?;
     let joins = match opener {
         Some("between") => joint.is("and") || joint.is_dash(),
         Some(_) => joint.is("to") || joint.is("until") || joint.is("till") || joint.is("through") || joint.is_dash(),
-        None => joint.is("to") || joint.is("through") || joint.is_dash() && !matches!(joint.text.as_str(), "—"),
+        None => joint.is("to") || joint.is("through") || joint.is_dash() && !joint.is("—"),
     };
     if !joins {
         return None;
@@ -58,11 +87,11 @@ fn range_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
     if lopsided {
         return None;
     }
-    if let Some((value, next)) = short_year(lexemes, &low, after_low + 1) {
+    if let Some((value, next)) = short_year(lexemes, low, after_low + 1) {
         return Some((value, next));
     }
     let (high, next) = value_at(lexemes, after_low + 1)?;
-    let range = join(low, high)?;
+    let range = join(low.clone(), high)?;
     // A chain of joined numbers (telephone, score list) is no range.
     if lexemes.get(next).is_some_and(|l| l.is_dash() && !l.space_before) && lexemes.get(next + 1).is_some_and(Lexeme::is_number) {
         return None;
@@ -168,7 +197,7 @@ fn share_year(mut a: Date, b: Date) -> Option<(Date, Date)> {
 
 /// The value that starts at `at`, ranges aside.
 fn value_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
-    let lexeme = lexemes.get(at)?;
+    let lexeme = lexemes.get(at).filter(|l| can_begin(l))?;
     if lexeme.kind == Kind::Symbol {
         return signed_or_money(lexemes, at);
     }
@@ -180,7 +209,9 @@ fn value_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
     {
         return None;
     }
-    if let Some((unit, next)) = Unit::currency_before(lexemes, at) {
+    if lexeme.is_word()
+        && let Some((unit, next)) = Unit::currency_before(lexemes, at)
+    {
         return money(lexemes, unit, next, at);
     }
     let approximate = is_approximate(lexemes, at);
@@ -194,6 +225,9 @@ fn value_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
     }
     if let Some(value) = roman_at(lexemes, at) {
         return Some((value, at + 1));
+    }
+    if lexeme.kind == Kind::Han {
+        return None;
     }
     let (number, next) = number::number_at(lexemes, at)?;
     let (value, next) = with_unit(lexemes, number, next);

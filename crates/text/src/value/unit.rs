@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::LazyLock;
 
 use super::Decimal;
-use crate::packs::units::{Dimension, Entry, UNITS};
+use crate::packs::units::{CURRENCY_CODES, Dimension, Entry, UNITS};
 use crate::scan::{Kind, Lexeme};
 
 /// A unit of measure or a currency.
@@ -101,7 +101,7 @@ impl Unit {
             }
             if let Some(entry) = FORMS.get(&join(piece.iter())).filter(|e| e.dimension == Dimension::Currency) {
                 let spelled = piece.iter().all(Lexeme::is_word);
-                let code = piece.first().is_some_and(|l| l.capital && matches!(l.text.as_str(), "usd" | "eur" | "gbp" | "jpy" | "cny" | "rmb" | "inr" | "cad" | "aud" | "hkd" | "chf" | "rs"));
+                let code = piece.first().is_some_and(|l| l.capital && CURRENCY_CODES.contains(&l.text.as_str()));
                 if spelled && !code {
                     continue;
                 }
