@@ -59,12 +59,32 @@ mod tests {
     #[test]
     fn abstentions_are_recognised() {
         for text in [
-            "UNKNOWN", "Unknown", "I don't know", "I don’t know.", "i do not know", "Not enough information", "N/A", "n/a", "None",
-            "cannot determine", "Cannot be determined", "Not found in provided context.", "Unknown.",
-            "I don't know who directed it.", "The passages do not mention the year.", "Unknown (not in the passages)",
-            "Not enough information to answer the question", "It is not known who built it",
-            "There is no mention of the founder in the passages", "不知道", "未知", "无法确定。", "无法回答该问题", "没有提到",
-            "文中没有提到作者。", "我不知道答案",
+            "UNKNOWN",
+            "Unknown",
+            "I don't know",
+            "I don’t know.",
+            "i do not know",
+            "Not enough information",
+            "N/A",
+            "n/a",
+            "None",
+            "cannot determine",
+            "Cannot be determined",
+            "Not found in provided context.",
+            "Unknown.",
+            "I don't know who directed it.",
+            "The passages do not mention the year.",
+            "Unknown (not in the passages)",
+            "Not enough information to answer the question",
+            "It is not known who built it",
+            "There is no mention of the founder in the passages",
+            "不知道",
+            "未知",
+            "无法确定。",
+            "无法回答该问题",
+            "没有提到",
+            "文中没有提到作者。",
+            "我不知道答案",
         ] {
             assert!(is_abstention(text), "{text}");
         }
@@ -73,9 +93,24 @@ mod tests {
     #[test]
     fn answers_that_contain_such_words_are_answers() {
         for text in [
-            "Unknown Pleasures", "None But the Brave", "The Unknown Soldier", "Nothing", "No", "The Man Who Knew Too Much",
-            "Unknown Mortal Orchestra", "N/Aerospace", "Nonesuch", "I Don", "NASA", "Not Without My Daughter",
-            "And Then There Were None", "", "无锡", "无间道", "未知死亡", "The Known World",
+            "Unknown Pleasures",
+            "None But the Brave",
+            "The Unknown Soldier",
+            "Nothing",
+            "No",
+            "The Man Who Knew Too Much",
+            "Unknown Mortal Orchestra",
+            "N/Aerospace",
+            "Nonesuch",
+            "I Don",
+            "NASA",
+            "Not Without My Daughter",
+            "And Then There Were None",
+            "",
+            "无锡",
+            "无间道",
+            "未知死亡",
+            "The Known World",
         ] {
             assert!(!is_abstention(text), "{text}");
         }

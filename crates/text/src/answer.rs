@@ -53,7 +53,9 @@ fn strip_label(text: &str) -> &str {
         return rest.trim_start_matches('*').trim_start();
     }
     for label in chinese::ANSWER_LABELS {
-        if let Some(rest) = text.strip_prefix(label).and_then(|r| r.strip_prefix('是').or_else(|| r.strip_prefix('为'))) {
+        if let Some(rest) =
+            text.strip_prefix(label).and_then(|r| r.strip_prefix('是').or_else(|| r.strip_prefix('为')))
+        {
             return rest.trim_start_matches([':', '：']).trim_start();
         }
     }
@@ -80,7 +82,8 @@ fn strip_emphasis(text: &str) -> &str {
         {
             return inner.trim();
         }
-        if let Some(inner) = text.strip_prefix(mark).and_then(|t| t.strip_suffix('.')).and_then(|t| t.strip_suffix(mark))
+        if let Some(inner) =
+            text.strip_prefix(mark).and_then(|t| t.strip_suffix('.')).and_then(|t| t.strip_suffix(mark))
             && !inner.is_empty()
             && !inner.contains(mark)
         {
@@ -91,8 +94,17 @@ fn strip_emphasis(text: &str) -> &str {
 }
 
 fn strip_quotes(text: &str) -> &str {
-    const PAIRS: [(char, char); 9] =
-        [('"', '"'), ('\'', '\''), ('“', '”'), ('‘', '’'), ('«', '»'), ('「', '」'), ('『', '』'), ('"', '”'), ('‟', '”')];
+    const PAIRS: [(char, char); 9] = [
+        ('"', '"'),
+        ('\'', '\''),
+        ('“', '”'),
+        ('‘', '’'),
+        ('«', '»'),
+        ('「', '」'),
+        ('『', '』'),
+        ('"', '”'),
+        ('‟', '”'),
+    ];
     for (open, close) in PAIRS {
         if let Some(inner) = text.strip_prefix(open).and_then(|t| t.strip_suffix(close))
             && !inner.trim().is_empty()
@@ -102,7 +114,8 @@ fn strip_quotes(text: &str) -> &str {
             return inner.trim();
         }
         // The sentence's own full stop stands after the closing quote.
-        if let Some(inner) = text.strip_prefix(open).and_then(|t| t.strip_suffix('.')).and_then(|t| t.strip_suffix(close))
+        if let Some(inner) =
+            text.strip_prefix(open).and_then(|t| t.strip_suffix('.')).and_then(|t| t.strip_suffix(close))
             && !inner.trim().is_empty()
             && !inner.contains(open)
             && !inner.contains(close)
@@ -122,14 +135,18 @@ fn strip_final_stop(text: &str) -> &str {
     if body.ends_with('.') {
         return text;
     }
-    let word = body.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | ',' | '-')).next().unwrap_or(body);
+    let word =
+        body.rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | ',' | '-')).next().unwrap_or(body);
     let lower = word.to_lowercase();
     let is_initial = word.chars().count() == 1 && word.chars().all(char::is_uppercase);
-    let is_dotted = word.contains('.') && word.split('.').all(|p| (1..=2).contains(&p.chars().count()) && p.chars().all(char::is_alphabetic));
+    let is_dotted = word.contains('.')
+        && word
+            .split('.')
+            .all(|p| (1..=2).contains(&p.chars().count()) && p.chars().all(char::is_alphabetic));
     // Time zones and units aside, only forms that are nothing but abbreviations keep their stop.
     const KEPT: [&str; 22] = [
-        "jr", "sr", "esq", "inc", "ltd", "co", "corp", "bros", "llc", "etc", "dr", "mr", "mrs", "ms", "st", "prof", "dept",
-        "ave", "blvd", "mt", "univ", "vol",
+        "jr", "sr", "esq", "inc", "ltd", "co", "corp", "bros", "llc", "etc", "dr", "mr", "mrs", "ms", "st",
+        "prof", "dept", "ave", "blvd", "mt", "univ", "vol",
     ];
     if is_initial || is_dotted || KEPT.contains(&lower.as_str()) { text } else { body.trim_end() }
 }
@@ -140,7 +157,8 @@ pub fn yes_no(text: &str) -> Option<bool> {
     let cleaned = clean_answer(text);
     let folded: Cow<'_, str> = fold_width(&cleaned);
     let folded = folded.trim_start_matches(|c: char| !c.is_alphanumeric());
-    let first: String = folded.chars().take_while(|c| c.is_alphanumeric() || *c == '\'').collect::<String>().to_lowercase();
+    let first: String =
+        folded.chars().take_while(|c| c.is_alphanumeric() || *c == '\'').collect::<String>().to_lowercase();
     if english::YES_WORDS.contains(&first.as_str()) {
         return Some(true);
     }
@@ -157,12 +175,17 @@ fn is_no_of_another_kind(text: &str) -> bool {
     if !text.get(..2).is_some_and(|w| w.eq_ignore_ascii_case("no")) || rest.starts_with(char::is_alphabetic) {
         return false;
     }
-    let rest = rest.strip_prefix('.').map_or(rest, |after| if after.trim_start().starts_with(|c: char| c.is_numeric()) { " number" } else { after });
+    let rest = rest.strip_prefix('.').map_or(rest, |after| {
+        if after.trim_start().starts_with(|c: char| c.is_numeric()) { " number" } else { after }
+    });
     let Some(rest) = rest.strip_prefix(' ') else { return false };
     let next: String = rest.trim_start().chars().take_while(|c| c.is_alphanumeric()).collect();
     !next.is_empty()
-        && !["it", "he", "she", "they", "this", "that", "the", "there", "because", "as", "since", "i", "but", "not", "these", "neither", "only", "both"]
-            .contains(&next.to_lowercase().as_str())
+        && ![
+            "it", "he", "she", "they", "this", "that", "the", "there", "because", "as", "since", "i", "but",
+            "not", "these", "neither", "only", "both",
+        ]
+        .contains(&next.to_lowercase().as_str())
 }
 
 fn chinese_yes_no(text: &str) -> Option<bool> {
@@ -218,8 +241,21 @@ mod tests {
     #[test]
     fn what_belongs_to_the_answer_stays() {
         for text in [
-            "Martin Luther King Jr.", "Washington, D.C.", "Samuel L.", "Apple Inc.", "U.S.", "O'Brien", "St. John's",
-            "\"Heroes\" and \"Low\"", "5:30", "Title: The Sequel", "Answer Me This", "Wait...", "*NSYNC", "M*A*S*H", "'Tis",
+            "Martin Luther King Jr.",
+            "Washington, D.C.",
+            "Samuel L.",
+            "Apple Inc.",
+            "U.S.",
+            "O'Brien",
+            "St. John's",
+            "\"Heroes\" and \"Low\"",
+            "5:30",
+            "Title: The Sequel",
+            "Answer Me This",
+            "Wait...",
+            "*NSYNC",
+            "M*A*S*H",
+            "'Tis",
         ] {
             assert_eq!(clean_answer(text), text);
         }
@@ -228,13 +264,38 @@ mod tests {
 
     #[test]
     fn yes_and_no_are_read_from_the_first_word() {
-        for text in ["yes ", "yes\n", "Yes.", "yes - because...", "YES", "**Yes**", "Answer: yes", "True", "是", "是的。", "对，因为如此", "没错"] {
+        for text in [
+            "yes ",
+            "yes\n",
+            "Yes.",
+            "yes - because...",
+            "YES",
+            "**Yes**",
+            "Answer: yes",
+            "True",
+            "是",
+            "是的。",
+            "对，因为如此",
+            "没错",
+        ] {
             assert_eq!(yes_no(text), Some(true), "{text:?}");
         }
-        for text in ["no", "No, it is not.", "No it is not", "false", "否", "不是", "不是，它在法国", "不对"] {
+        for text in ["no", "No, it is not.", "No it is not", "false", "否", "不是", "不是，它在法国", "不对"]
+        {
             assert_eq!(yes_no(text), Some(false), "{text:?}");
         }
-        for text in ["", "maybe", "unparsed", "Yesterday", "Norway", "No. 5", "No Country for Old Men", "nothing", "是谁写的", "both"] {
+        for text in [
+            "",
+            "maybe",
+            "unparsed",
+            "Yesterday",
+            "Norway",
+            "No. 5",
+            "No Country for Old Men",
+            "nothing",
+            "是谁写的",
+            "both",
+        ] {
             assert_eq!(yes_no(text), None, "{text:?}");
         }
     }

@@ -39,7 +39,8 @@ const ENOUGH_LETTERS: usize = 40;
 /// Questions are short and full of names, on which statistics alone go wrong: one English function word in a few
 /// decides for English, and a text without any evidence counts as English.
 pub fn detect(text: &str) -> Language {
-    let (mut han, mut kana, mut latin_words, mut other, mut in_word) = (0usize, 0usize, 0usize, 0usize, false);
+    let (mut han, mut kana, mut latin_words, mut other, mut in_word) =
+        (0usize, 0usize, 0usize, 0usize, false);
     let mut letters = 0usize;
     for c in text.chars().take(LOOKED_AT) {
         if is_han(c) {
@@ -67,7 +68,8 @@ pub fn detect(text: &str) -> Language {
 }
 
 fn is_latin(c: char) -> bool {
-    c.is_ascii_alphabetic() || matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}') && c.is_alphabetic()
+    c.is_ascii_alphabetic()
+        || matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}') && c.is_alphabetic()
 }
 
 fn latin(text: &str, letters: usize) -> Language {
@@ -115,7 +117,13 @@ mod tests {
         ] {
             assert_eq!(detect(text), Language::English, "{text}");
         }
-        for text in ["谁写了《红楼梦》？", "Python 是哪一年发布的？", "北京", "誰是第一位總統", "２０１９年３月５日，北京"] {
+        for text in [
+            "谁写了《红楼梦》？",
+            "Python 是哪一年发布的？",
+            "北京",
+            "誰是第一位總統",
+            "２０１９年３月５日，北京",
+        ] {
             assert_eq!(detect(text), Language::Chinese, "{text}");
         }
         for text in [

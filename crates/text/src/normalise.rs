@@ -213,7 +213,10 @@ mod tests {
         let none: [&str; 0] = [];
         let aliases = Aliases::default();
         for gold in ["A", "The", "", "..."] {
-            assert!(!epi_scale_match("A long answer about the thing", &[gold], &none, &aliases, true), "{gold}");
+            assert!(
+                !epi_scale_match("A long answer about the thing", &[gold], &none, &aliases, true),
+                "{gold}"
+            );
         }
         assert!(!epi_scale_match("vitamin B and C", &["C"], &none, &aliases, true));
         assert!(epi_scale_match("the", &["A"], &none, &aliases, true));

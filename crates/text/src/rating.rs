@@ -31,7 +31,8 @@ pub fn rating(text: &str, scale: RangeInclusive<u32>) -> Rating {
             value => vec![whole(value)],
         };
         let before = text.get(..found.span.start()).unwrap_or_default().trim_end();
-        let names_the_top = before.ends_with('/') || ["out of", "Out of", "OUT OF"].iter().any(|w| before.ends_with(w));
+        let names_the_top =
+            before.ends_with('/') || ["out of", "Out of", "OUT OF"].iter().any(|w| before.ends_with(w));
         for number in numbers.into_iter().flatten().filter(|n| scale.contains(n)) {
             if names_the_top && number == *scale.end() {
                 continue;

@@ -74,7 +74,9 @@ pub(crate) fn lex(text: &str) -> Vec<Lexeme> {
                     folded.push(digit);
                     end = at + next.len_utf8();
                     chars.next();
-                } else if let Some(separator) = inner_separator(digit, &folded, text.get(at + next.len_utf8()..)) {
+                } else if let Some(separator) =
+                    inner_separator(digit, &folded, text.get(at + next.len_utf8()..))
+                {
                     folded.push(separator);
                     end = at + next.len_utf8();
                     chars.next();

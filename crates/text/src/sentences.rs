@@ -19,7 +19,8 @@ pub fn sentences(text: &str) -> Vec<ByteSpan> {
         open = Some((start, end));
         let so_far = text.get(start..end).unwrap_or_default();
         let rest = text.get(end..).unwrap_or_default();
-        if !ends_line(piece) && (goes_on_in_lower_case(so_far, rest) || ends_with_abbreviation(so_far, rest)) {
+        if !ends_line(piece) && (goes_on_in_lower_case(so_far, rest) || ends_with_abbreviation(so_far, rest))
+        {
             continue;
         }
         push_clauses(text, start, end, &mut out);
@@ -44,7 +45,11 @@ fn goes_on_in_lower_case(sentence: &str, rest: &str) -> bool {
 /// Whether the full stop at the end of `sentence` belongs to an abbreviation, given what follows.
 fn ends_with_abbreviation(sentence: &str, rest: &str) -> bool {
     let Some(body) = sentence.trim_end().strip_suffix('.') else { return false };
-    let word_start = body.char_indices().rev().find(|(_, c)| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '“' | '—' | '–')).map_or(0, |(at, c)| at + c.len_utf8());
+    let word_start = body
+        .char_indices()
+        .rev()
+        .find(|(_, c)| c.is_whitespace() || matches!(c, '(' | '[' | '"' | '“' | '—' | '–'))
+        .map_or(0, |(at, c)| at + c.len_utf8());
     let word = body.get(word_start..).unwrap_or_default();
     let lower = word.to_lowercase();
     let lower = lower.as_str();
@@ -103,7 +108,10 @@ mod tests {
 
     #[test]
     fn sentences_end_where_they_end() {
-        assert_eq!(split("It opened in 1912. It closed! Why? "), ["It opened in 1912.", "It closed!", "Why?"]);
+        assert_eq!(
+            split("It opened in 1912. It closed! Why? "),
+            ["It opened in 1912.", "It closed!", "Why?"]
+        );
         assert_eq!(split("He moved to the U.S. He stayed."), ["He moved to the U.S.", "He stayed."]);
         assert_eq!(split("He said no. Then he left."), ["He said no.", "Then he left."]);
         assert_eq!(split("He said \"Go.\" She went."), ["He said \"Go.\"", "She went."]);

@@ -71,7 +71,9 @@ pub fn normal_tokens(text: &str) -> Vec<String> {
         let mut done = 0;
         for run in han::han_runs(token) {
             push_bare(token.get(done..run.start), &mut out);
-            out.extend(han::segment(token.get(run.clone()).unwrap_or_default()).into_iter().map(str::to_owned));
+            out.extend(
+                han::segment(token.get(run.clone()).unwrap_or_default()).into_iter().map(str::to_owned),
+            );
             done = run.end;
         }
         push_bare(token.get(done..), &mut out);
@@ -81,9 +83,11 @@ pub fn normal_tokens(text: &str) -> Vec<String> {
 
 /// Keeps a piece between Chinese runs only when it holds a letter or a digit: full-width punctuation is no token.
 fn push_bare(piece: Option<&str>, out: &mut Vec<String>) {
-    out.extend(piece.filter(|p| p.chars().any(char::is_alphanumeric)).map(|p| {
-        p.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()
-    }));
+    out.extend(
+        piece
+            .filter(|p| p.chars().any(char::is_alphanumeric))
+            .map(|p| p.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()),
+    );
 }
 
 /// The tokens that carry content: [`normal_tokens`] without function words; all of them when nothing else is left.

@@ -23,7 +23,10 @@ struct Tally {
     mentions: usize,
 }
 
-fn measure(name: &str, items: impl IntoIterator<Item = (String, Vec<String>, String)>) -> BTreeMap<QuestionType, Tally> {
+fn measure(
+    name: &str,
+    items: impl IntoIterator<Item = (String, Vec<String>, String)>,
+) -> BTreeMap<QuestionType, Tally> {
     let show = std::env::var("SHOW_MISSES").ok();
     let mut tallies: BTreeMap<QuestionType, Tally> = BTreeMap::new();
     for (question, golds, passage) in items {
@@ -63,7 +66,8 @@ fn strings(value: &Value) -> Vec<String> {
 }
 
 fn share_found(tallies: &BTreeMap<QuestionType, Tally>, kinds: &[QuestionType]) -> f64 {
-    let of = |f: fn(&Tally) -> usize| kinds.iter().filter_map(|k| tallies.get(k)).map(f).sum::<usize>() as f64;
+    let of =
+        |f: fn(&Tally) -> usize| kinds.iter().filter_map(|k| tallies.get(k)).map(f).sum::<usize>() as f64;
     of(|t| t.found) / of(|t| t.questions)
 }
 
@@ -93,9 +97,17 @@ fn gold_answers_are_among_the_mentions_of_hotpotqa_paragraphs() {
     };
     let rows: Vec<Value> = serde_json::from_str(&text).unwrap();
     let items = rows.iter().map(|row| {
-        let paragraphs: Vec<&str> =
-            row["paragraphs"].as_array().into_iter().flatten().filter_map(|p| p["context"].as_str()).collect();
-        (row["question"].as_str().unwrap_or_default().to_owned(), strings(&row["answer"]), paragraphs.join("\n"))
+        let paragraphs: Vec<&str> = row["paragraphs"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|p| p["context"].as_str())
+            .collect();
+        (
+            row["question"].as_str().unwrap_or_default().to_owned(),
+            strings(&row["answer"]),
+            paragraphs.join("\n"),
+        )
     });
     let tallies = measure("hotpotqa", items);
     assert!(share_found(&tallies, &TYPED) > 0.5);

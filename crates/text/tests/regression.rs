@@ -54,7 +54,13 @@ fn r29_an_article_is_found_in_no_answer() {
     for gold in ["A", "The"] {
         let none: [&str; 0] = [];
         let aliases = normalise::Aliases::default();
-        assert!(!normalise::epi_scale_match("A long answer, the whole of it", &[gold], &none, &aliases, true));
+        assert!(!normalise::epi_scale_match(
+            "A long answer, the whole of it",
+            &[gold],
+            &none,
+            &aliases,
+            true
+        ));
         assert!(!normalise::contains_phrase("long answer", &normalise::squad(gold)));
     }
 }

@@ -21,7 +21,10 @@ pub(super) fn find(text: &str, wanted: QuestionType) -> Vec<(ByteSpan, MentionKi
                 _ => None,
             };
             match (open, kind) {
-                (Some((start, _, MentionKind::Place)), Some(kind @ (MentionKind::Place | MentionKind::Name))) => {
+                (
+                    Some((start, _, MentionKind::Place)),
+                    Some(kind @ (MentionKind::Place | MentionKind::Name)),
+                ) => {
                     open = Some((start, end, kind));
                 }
                 _ => {
@@ -56,7 +59,9 @@ fn titles(text: &str) -> Vec<ByteSpan> {
     for (at, c) in text.char_indices() {
         match c {
             '《' => open = Some(at + c.len_utf8()),
-            '》' => out.extend(open.take().filter(|start| *start < at).and_then(|start| ByteSpan::new(start, at))),
+            '》' => {
+                out.extend(open.take().filter(|start| *start < at).and_then(|start| ByteSpan::new(start, at)))
+            }
             _ => {}
         }
     }

@@ -51,7 +51,9 @@ pub struct Mention {
 pub fn mentions(text: &str, wanted: QuestionType) -> Vec<Mention> {
     let found = match wanted {
         QuestionType::YesNo | QuestionType::Other => return Vec::new(),
-        QuestionType::Year => value::years(text).into_iter().map(|(_, span)| (span, MentionKind::Year)).collect(),
+        QuestionType::Year => {
+            value::years(text).into_iter().map(|(_, span)| (span, MentionKind::Year)).collect()
+        }
         QuestionType::When => dates(text),
         QuestionType::Number => numbers(text),
         QuestionType::Who | QuestionType::Where | QuestionType::Entity => {
@@ -80,21 +82,44 @@ fn distinct(text: &str, mut found: Vec<(ByteSpan, MentionKind)>) -> Vec<Mention>
 
 /// Dates, each as long as it is written; a range also gives its two ends.
 fn dates(text: &str) -> Vec<(ByteSpan, MentionKind)> {
+    let lexemes = lex(text);
     let mut out = Vec::new();
     for found in value::values(text) {
         match &found.value {
-            Value::Date(_) => out.push((found.span, MentionKind::Date)),
+            Value::Date(_) => out.push(found.span),
             Value::Range(range) if matches!(range.low, Value::Date(_)) => {
-                out.push((found.span, MentionKind::Date));
-                let inner = value::years(found.span.slice(text).unwrap_or_default());
-                out.extend(inner.into_iter().filter_map(|(_, s)| {
-                    Some((ByteSpan::new(found.span.start() + s.start(), found.span.start() + s.end())?, MentionKind::Date))
-                }));
+                out.push(found.span);
+                out.extend(range_ends(text, &lexemes, found.span));
             }
             _ => {}
         }
     }
-    out
+    out.into_iter().map(|span| (span, MentionKind::Date)).collect()
+}
+
+/// The dates on the two sides of the dash or "to" within a range.
+fn range_ends(text: &str, lexemes: &[Lexeme], span: ByteSpan) -> Vec<ByteSpan> {
+    let from = lexemes.partition_point(|l| l.start < span.start());
+    let to = lexemes.partition_point(|l| l.start < span.end());
+    let inside = lexemes.get(from..to).unwrap_or_default();
+    for joint in inside
+        .iter()
+        .filter(|l| l.is_dash() || matches!(l.text.as_str(), "to" | "and" | "until" | "till" | "through"))
+    {
+        let side = |start: usize, end: usize| {
+            let piece = text.get(start..end).unwrap_or_default();
+            let date = value::values(piece).into_iter().find(|f| matches!(f.value, Value::Date(_)))?;
+            ByteSpan::new(start + date.span.start(), start + date.span.end())
+        };
+        if let (Some(low), Some(high)) = (side(span.start(), joint.start), side(joint.end, span.end())) {
+            return vec![low, high];
+        }
+    }
+    let first = value::years(span.slice(text).unwrap_or_default()).into_iter().next();
+    first
+        .and_then(|(_, s)| ByteSpan::new(span.start() + s.start(), span.start() + s.end()))
+        .into_iter()
+        .collect()
 }
 
 /// Numbers with and without what they count.
@@ -103,7 +128,9 @@ fn numbers(text: &str) -> Vec<(ByteSpan, MentionKind)> {
     let mut out = Vec::new();
     for found in value::values(text) {
         let counts = match &found.value {
-            Value::Date(date) => date.is_year_only() && date.years.is_some_and(|y| y.is_single() && y.first > 0),
+            Value::Date(date) => {
+                date.is_year_only() && date.years.is_some_and(|y| y.is_single() && y.first > 0)
+            }
             Value::Range(range) => !matches!(range.low, Value::Date(_)),
             _ => true,
         };
@@ -125,7 +152,8 @@ fn bare_number(text: &str, lexemes: &[Lexeme], span: ByteSpan) -> Option<ByteSpa
     let from = lexemes.partition_point(|l| l.start < span.start());
     let to = lexemes.partition_point(|l| l.start < span.end());
     let inside = lexemes.get(from..to)?;
-    let is_unit = |start: usize, end: usize| text.get(start..end).is_some_and(|form| Unit::named(form).is_some());
+    let is_unit =
+        |start: usize, end: usize| text.get(start..end).is_some_and(|form| Unit::named(form).is_some());
     for split in 1..inside.len() {
         let (before, after) = (inside.get(split - 1)?, inside.get(split)?);
         if is_unit(after.start, span.end()) {

@@ -57,7 +57,8 @@ impl Reader {
         let lower_words =
             lexemes.iter().filter(|l| l.is_word() && !l.capital).map(|l| l.text.clone()).collect();
         let mut reader = Self { lexemes, lower_words, inner_names: HashSet::new() };
-        let inner = (0..reader.lexemes.len()).filter(|at| reader.is_capital(*at) && !reader.opens_sentence(*at));
+        let inner =
+            (0..reader.lexemes.len()).filter(|at| reader.is_capital(*at) && !reader.opens_sentence(*at));
         reader.inner_names = inner.map(|at| reader.word(at).to_owned()).collect();
         reader
     }
@@ -84,7 +85,11 @@ impl Reader {
 
     fn opens_sentence(&self, at: usize) -> bool {
         let Some(before) = at.checked_sub(1).and_then(|b| self.get(b)) else { return true };
-        self.line_starts(at) || matches!(before.text.as_str(), "." | "!" | "?" | ":" | "\"" | "“" | "—" | "•" | "*" | ";" | "(")
+        self.line_starts(at)
+            || matches!(
+                before.text.as_str(),
+                "." | "!" | "?" | ":" | "\"" | "“" | "—" | "•" | "*" | ";" | "("
+            )
     }
 
     /// Whether the capitalised word at `at` can begin or continue a name.
@@ -97,7 +102,17 @@ impl Reader {
             // A single letter is an initial, or the pronoun, or a grade.
             return word != "a" && (self.is_stop_after(at) || word != "i");
         }
-        !NO_NAMES.contains(word)
+        !NO_NAMES.contains(word) || self.is_given_name(at)
+    }
+
+    /// "June Gable": a month's name before another name, and not after a preposition or a day.
+    fn is_given_name(&self, at: usize) -> bool {
+        let before = at.checked_sub(1).and_then(|b| self.get(b));
+        names::NAME_MONTHS.contains(&self.word(at))
+            && self.is_capital(at + 1)
+            && !NO_NAMES.contains(self.word(at + 1))
+            && !self.line_starts(at + 1)
+            && !before.is_some_and(|l| l.is_number() || names::LOCATIVES.contains(&l.text.as_str()))
     }
 
     fn is_stop_after(&self, at: usize) -> bool {
@@ -110,16 +125,43 @@ impl Reader {
         let mut end = at + 1;
         loop {
             let joint = self.word(end);
-            let joined = matches!(joint, "-" | "'" | "’" | "‑") && self.attached(end) && self.attached(end + 1);
+            let joined =
+                matches!(joint, "-" | "'" | "’" | "‑") && self.attached(end) && self.attached(end + 1);
             let next = self.get(end + 1).filter(|l| l.is_word() || l.is_number());
-            if joined && let Some(next) = next && !(joint != "-" && next.text == "s") {
+            if joined
+                && let Some(next) = next
+                && !(joint != "-" && next.text == "s")
+            {
                 end += 2;
                 continue;
             }
             let letters = self.get(end - 1).is_some_and(|l| l.is_word());
             let word = self.word(end - 1);
             let abbreviated = word.chars().nth(1).is_none() && self.get(end - 1).is_some_and(|l| l.capital)
-                || matches!(word, "jr" | "sr" | "st" | "dr" | "mr" | "mrs" | "ms" | "mt" | "ft" | "gen" | "col" | "capt" | "lt" | "sgt" | "rev" | "prof" | "gov" | "sen" | "no" | "inc" | "ltd" | "bros");
+                || matches!(
+                    word,
+                    "jr" | "sr"
+                        | "st"
+                        | "dr"
+                        | "mr"
+                        | "mrs"
+                        | "ms"
+                        | "mt"
+                        | "ft"
+                        | "gen"
+                        | "col"
+                        | "capt"
+                        | "lt"
+                        | "sgt"
+                        | "rev"
+                        | "prof"
+                        | "gov"
+                        | "sen"
+                        | "no"
+                        | "inc"
+                        | "ltd"
+                        | "bros"
+                );
             if joint == "." && self.attached(end) && letters && abbreviated {
                 end += 1;
                 // "U.S." goes on without a space; an initial before a name with one.
@@ -137,7 +179,8 @@ impl Reader {
         let mut runs = Vec::new();
         let mut at = 0;
         while at < self.lexemes.len() {
-            let glued = self.attached(at) && at > 0 && self.get(at - 1).is_some_and(|l| l.is_word() || l.is_number());
+            let glued =
+                self.attached(at) && at > 0 && self.get(at - 1).is_some_and(|l| l.is_word() || l.is_number());
             if !self.is_name_word(at) || glued {
                 at += 1;
                 continue;
@@ -151,13 +194,21 @@ impl Reader {
                     break;
                 }
                 // ", Jr."
-                if self.word(next) == "," && matches!(self.word(next + 1), "jr" | "sr") && self.is_capital(next + 1) {
+                if self.word(next) == ","
+                    && matches!(self.word(next + 1), "jr" | "sr")
+                    && self.is_capital(next + 1)
+                {
                     end = self.word_end(next + 1);
                     continue;
                 }
                 let mut particles = 0;
                 while particles < 3
-                    && self.get(next).is_some_and(|l| l.is_word() && !l.capital && l.space_before && names::PARTICLES.contains(&l.text.as_str()))
+                    && self.get(next).is_some_and(|l| {
+                        l.is_word()
+                            && !l.capital
+                            && l.space_before
+                            && names::PARTICLES.contains(&l.text.as_str())
+                    })
                 {
                     next += 1;
                     particles += 1;
@@ -165,9 +216,16 @@ impl Reader {
                 // Numbers belong to names such as "Apollo 11" and "Elizabeth II" alike.
                 let spaced = self.get(next).is_some_and(|l| l.space_before && !l.line_before);
                 let number = particles == 0
-                    && self.get(next).is_some_and(|l| l.is_number() && l.text.len() <= 3 && l.text.bytes().all(|b| b.is_ascii_digit()))
-                    && !self.get(next + 1).is_some_and(|l| l.is("%") || l.is_dash() || (l.is_word() && !l.space_before));
-                if spaced && number && !self.get(next + 1).is_some_and(|l| l.is_word() && !l.capital && l.text.ends_with('s')) {
+                    && self.get(next).is_some_and(|l| {
+                        l.is_number() && l.text.len() <= 3 && l.text.bytes().all(|b| b.is_ascii_digit())
+                    })
+                    && !self
+                        .get(next + 1)
+                        .is_some_and(|l| l.is("%") || l.is_dash() || (l.is_word() && !l.space_before));
+                if spaced
+                    && number
+                    && !self.get(next + 1).is_some_and(|l| l.is_word() && !l.capital && l.text.ends_with('s'))
+                {
                     end = next + 1;
                     words += 1;
                     continue;
@@ -191,8 +249,9 @@ impl Reader {
         let single = self.word_end(run.first) > run.last;
         let opens = self.opens_sentence(run.first);
         // "Songs by ...": a single word before a preposition is a noun of the sentence, not a name.
-        let before_preposition =
-            single && !self.inner_names.contains(self.word(run.first)) && names::CONNECTORS.contains(&self.word(run.last + 1));
+        let before_preposition = single
+            && !self.inner_names.contains(self.word(run.first))
+            && names::CONNECTORS.contains(&self.word(run.last + 1));
         if !opens || !(before_preposition || self.lower_words.contains(self.word(run.first))) {
             return Some(run);
         }
@@ -209,7 +268,12 @@ impl Reader {
 
     /// The words of a run, lower-case.
     fn words_of(&self, run: Run) -> impl Iterator<Item = &str> {
-        self.lexemes.get(run.first..=run.last).unwrap_or_default().iter().filter(|l| l.kind != Kind::Symbol).map(|l| l.text.as_str())
+        self.lexemes
+            .get(run.first..=run.last)
+            .unwrap_or_default()
+            .iter()
+            .filter(|l| l.kind != Kind::Symbol)
+            .map(|l| l.text.as_str())
     }
 
     fn joined(&self, run: Run) -> String {
@@ -230,7 +294,9 @@ impl Reader {
             let Some(run) = self.without_title(*run) else { continue };
             let words: Vec<&str> = self.words_of(run).collect();
             let (Some(first), Some(last)) = (words.first(), words.last()) else { continue };
-            let thing = THING_WORDS.contains(first) || THING_WORDS.contains(last) || last.bytes().all(|b| b.is_ascii_digit());
+            let thing = THING_WORDS.contains(first)
+                || THING_WORDS.contains(last)
+                || last.bytes().all(|b| b.is_ascii_digit());
             let starts_as_place = PLACE_WORDS.contains(first) && !matches!(*first, "st" | "saint" | "san");
             if thing || starts_as_place || self.is_people(run) || self.is_place_name(run) {
                 continue;
@@ -245,11 +311,43 @@ impl Reader {
             .flatten()
             .copied()
             .collect();
-        candidates
+        let mut out: Vec<ByteSpan> = candidates
             .iter()
             .filter(|(_, words)| words.len() > 1 || words.first().is_some_and(|w| !fuller.contains(w)))
-            .filter_map(|(run, _)| Some((self.span(*run)?, MentionKind::Person)))
-            .collect()
+            .filter_map(|(run, _)| self.span(*run))
+            .collect();
+        out.extend(self.offices(runs));
+        out.extend(self.duos(runs));
+        out.into_iter().map(|span| (span, MentionKind::Person)).collect()
+    }
+
+    /// "President of the United States", "Henry, Prince of Wales": an office with what it is the office of.
+    fn offices(&self, runs: &[Run]) -> Vec<ByteSpan> {
+        let is_office = |run: &Run| self.words_of(*run).any(|w| names::OFFICES.contains(&w));
+        let mut out = Vec::new();
+        for (index, run) in runs.iter().enumerate().filter(|(_, run)| is_office(run)) {
+            let whole = self.extended(*run);
+            if whole.last == run.last {
+                continue;
+            }
+            out.extend(self.span(whole));
+            let before = index.checked_sub(1).and_then(|i| runs.get(i));
+            if let Some(name) = before.filter(|b| b.last + 2 == run.first && self.word(b.last + 1) == ",") {
+                out.extend(self.span(Run { first: name.first, last: whole.last }));
+            }
+        }
+        out
+    }
+
+    /// "Brooks & Dunn": two names joined by an ampersand are one act.
+    fn duos(&self, runs: &[Run]) -> Vec<ByteSpan> {
+        let pairs = runs.windows(2).filter_map(|pair| match pair {
+            [a, b] if b.first == a.last + 2 && self.word(a.last + 1) == "&" => {
+                Some(Run { first: a.first, last: b.last })
+            }
+            _ => None,
+        });
+        pairs.filter_map(|run| self.span(run)).collect()
     }
 
     /// The run without titles and peoples in front of it ("President", "American").
@@ -280,10 +378,13 @@ impl Reader {
                 chain.push(*next);
             }
             let placed = self.is_placed(*run);
-            let compound = chain.len() > 1 && (placed || chain.iter().skip(1).any(|r| self.is_place_name(*r)));
+            let compound =
+                chain.len() > 1 && (placed || chain.iter().skip(1).any(|r| self.is_place_name(*r)));
             if compound && let (Some(first), Some(last)) = (chain.first(), chain.last()) {
                 out.extend(self.span(Run { first: first.first, last: last.last }));
-                if chain.len() > 2 && let Some(second) = chain.get(1) {
+                if chain.len() > 2
+                    && let Some(second) = chain.get(1)
+                {
                     out.extend(self.span(Run { first: first.first, last: second.last }));
                 }
                 out.extend(chain.iter().filter_map(|r| self.span(*r)));
@@ -293,6 +394,9 @@ impl Reader {
             if placed && !self.is_people(*run) {
                 let whole = self.extended(*run);
                 out.extend(self.span(whole));
+                let direction =
+                    run.first.checked_sub(1).filter(|b| names::DIRECTIONS.contains(&self.word(*b)));
+                out.extend(direction.and_then(|first| self.span(Run { first, ..whole })));
                 if whole.last != run.last && self.is_place_name(*run) {
                     out.extend(self.span(*run));
                 }
@@ -322,7 +426,9 @@ impl Reader {
                 break;
             }
             whole.last = self.word_end(next) - 1;
-            while self.is_name_word(whole.last + 1) && self.get(whole.last + 1).is_some_and(|l| l.space_before && !l.line_before) {
+            while self.is_name_word(whole.last + 1)
+                && self.get(whole.last + 1).is_some_and(|l| l.space_before && !l.line_before)
+            {
                 whole.last = self.word_end(whole.last + 1) - 1;
             }
         }
@@ -348,7 +454,9 @@ impl Reader {
             out.extend(self.span(whole));
             // Two names joined by "and" may be one title or two answers.
             if through_and || taken > 2 {
-                out.extend(runs.get(index..index + taken).unwrap_or_default().iter().filter_map(|r| self.span(*r)));
+                out.extend(
+                    runs.get(index..index + taken).unwrap_or_default().iter().filter_map(|r| self.span(*r)),
+                );
             }
             index += taken;
         }
@@ -381,7 +489,9 @@ impl Reader {
                         last -= 1;
                     }
                     let begins = self.get(first).is_some_and(|l| l.capital || l.is_number());
-                    if last > first && last - first <= LONGEST && begins
+                    if last > first
+                        && last - first <= LONGEST
+                        && begins
                         && let Some(span) = self.span(Run { first, last: last - 1 })
                     {
                         out.push((span, MentionKind::Title));

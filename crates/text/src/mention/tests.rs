@@ -16,7 +16,10 @@ fn persons_have_clean_bounds() {
         assert!(!persons.iter().any(|p| p == wrong), "{wrong}: {persons:?}");
     }
     assert_eq!(found("It was won by Jean-Paul O'Brien's team.", QuestionType::Who), ["Jean-Paul O'Brien"]);
-    assert_eq!(found("Songs by Sammy Davis, Jr. and J. R. R. Tolkien", QuestionType::Who)[0], "Sammy Davis, Jr.");
+    assert_eq!(
+        found("Songs by Sammy Davis, Jr. and J. R. R. Tolkien", QuestionType::Who)[0],
+        "Sammy Davis, Jr."
+    );
 }
 
 #[test]

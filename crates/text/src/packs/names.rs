@@ -15,7 +15,8 @@ pub const TITLES: &[&str] = &[
     "general", "colonel", "captain", "major", "lieutenant", "sergeant", "admiral", "commander", "rev", "reverend", "coach",
     "mayor", "minister", "chancellor", "secretary", "chairman", "director", "ambassador", "detective", "officer", "agent",
     "actor", "actress", "singer", "author", "vice", "prime", "ceo", "rep", "sen", "gov", "gen", "col", "capt", "lt", "sgt", "representative",
-    "first", "former", "sir", "dame", "hon",
+    "first", "former", "sir", "dame", "hon", "acting", "principal", "deputy", "assistant", "chief", "associate", "executive", "senior",
+    "jurist",
 ];
 
 /// Words that mark a name as a place's.
@@ -107,4 +108,19 @@ pub const COMMON_OPENERS: &[&str] = &[
     "do", "does", "did", "has", "have", "had", "can", "could", "may", "might", "must", "shall", "should", "will", "would", "be", "been", "being", "let", "ft",
     "production", "filming", "note", "see", "list", "example", "examples", "people", "every", "everyone", "someone", "nothing", "something", "mr", "mrs", "ms", "dr", "bc", "ad", "bce", "ce", "am", "pm", "tv",
     "spring", "summer", "autumn", "winter", "depending", "given", "having", "using", "being", "written", "directed", "produced", "released", "located", "known", "named", "called", "including", "per", "about", "against", "near", "out", "up", "down", "off", "again", "itself", "himself", "herself", "themselves", "me", "him", "them", "am", "o", "oh", "whether", "though", "whereas", "whenever", "wherever",
+];
+
+/// Months that are also given names.
+pub const NAME_MONTHS: &[&str] = &["april", "may", "june", "august"];
+
+/// Offices and ranks that name a person together with what follows "of".
+pub const OFFICES: &[&str] = &[
+    "president", "king", "queen", "prince", "princess", "duke", "duchess", "earl", "count", "emperor", "empress", "pope", "archbishop", "bishop",
+    "secretary", "chief", "governor", "speaker", "lord", "mayor", "sultan", "caliph", "tsar", "shah",
+];
+
+/// Directions that belong to the place after them, in lower case too.
+pub const DIRECTIONS: &[&str] = &[
+    "northern", "southern", "eastern", "western", "central", "northeastern", "northwestern", "southeastern", "southwestern", "north", "south", "east",
+    "west", "northeast", "northwest", "southeast", "southwest", "upper", "lower", "downtown", "mainland",
 ];

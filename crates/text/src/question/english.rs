@@ -2,26 +2,57 @@
 
 use counterproof_core::QuestionType;
 
-use super::nouns::asked_by;
+use crate::packs::nouns::asked_by;
 use crate::sentences::sentences;
 
 const AUXILIARIES: &[&str] = &[
-    "is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "can", "could", "will", "would", "should",
-    "shall", "may", "might", "must", "am", "isn't", "aren't", "wasn't", "weren't", "don't", "doesn't", "didn't",
+    "is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "can", "could", "will", "would",
+    "should", "shall", "may", "might", "must", "am", "isn't", "aren't", "wasn't", "weren't", "don't",
+    "doesn't", "didn't",
 ];
-const PREPOSITIONS: &[&str] = &["in", "on", "at", "for", "to", "by", "of", "from", "with", "during", "under", "since", "until", "within", "into", "near", "through", "after", "against", "as", "around", "about"];
+const PREPOSITIONS: &[&str] = &[
+    "in", "on", "at", "for", "to", "by", "of", "from", "with", "during", "under", "since", "until", "within",
+    "into", "near", "through", "after", "against", "as", "around", "about",
+];
 const APPROXIMATIONS: &[&str] = &["approximately", "about", "around", "roughly", "exactly"];
 const MEASURES: &[&str] = &[
-    "many", "much", "old", "tall", "long", "far", "high", "deep", "fast", "big", "heavy", "large", "wide", "small", "often",
-    "thick", "hot", "cold", "short", "young", "close", "late", "strong", "loud", "expensive", "frequently",
+    "many",
+    "much",
+    "old",
+    "tall",
+    "long",
+    "far",
+    "high",
+    "deep",
+    "fast",
+    "big",
+    "heavy",
+    "large",
+    "wide",
+    "small",
+    "often",
+    "thick",
+    "hot",
+    "cold",
+    "short",
+    "young",
+    "close",
+    "late",
+    "strong",
+    "loud",
+    "expensive",
+    "frequently",
 ];
-const INSTRUCTIONS: &[&str] =
-    &["name", "give", "identify", "list", "state", "specify", "provide", "find", "tell", "mention", "select", "choose"];
+const INSTRUCTIONS: &[&str] = &[
+    "name", "give", "identify", "list", "state", "specify", "provide", "find", "tell", "mention", "select",
+    "choose",
+];
 /// Words at which the noun phrase after what/which ends.
 const PHRASE_ENDS: &[&str] = &[
-    "of", "in", "on", "at", "for", "to", "by", "from", "with", "did", "does", "do", "that", "who", "whom", "whose", "which",
-    "when", "where", "is", "was", "were", "are", "has", "have", "had", "can", "could", "will", "would", "should", "the", "a", "an", "as", "into", "during", "he",
-    "she", "it", "they", "you", "there", "between", "after", "before", "because", "if", "than",
+    "of", "in", "on", "at", "for", "to", "by", "from", "with", "did", "does", "do", "that", "who", "whom",
+    "whose", "which", "when", "where", "is", "was", "were", "are", "has", "have", "had", "can", "could",
+    "will", "would", "should", "the", "a", "an", "as", "into", "during", "he", "she", "it", "they", "you",
+    "there", "between", "after", "before", "because", "if", "than",
 ];
 
 #[derive(Debug)]
@@ -57,14 +88,24 @@ fn words_outside_quotes(text: &str) -> Vec<Word> {
     let mut words = Vec::new();
     let mut quoted = false;
     // An opening quotation mark without its closing one would hide the whole rest.
-    let balanced = text.matches('"').count() % 2 == 0 && text.matches('“').count() == text.matches('”').count();
-    for raw in text.split(|c: char| c.is_whitespace() || matches!(c, '/' | '—' | '–')).filter(|w| !w.is_empty()) {
+    let balanced =
+        text.matches('"').count().is_multiple_of(2) && text.matches('“').count() == text.matches('”').count();
+    for raw in
+        text.split(|c: char| c.is_whitespace() || matches!(c, '/' | '—' | '–')).filter(|w| !w.is_empty())
+    {
         let opens = raw.trim_start_matches(['(', '[']).starts_with(['"', '“']);
-        let closes = raw.trim_end_matches([',', '.', '?', '!', ')', ';', ':', '\'']).ends_with(['"', '”']) || raw.ends_with("\"'s") || raw.ends_with("”s");
+        let closes = raw.trim_end_matches([',', '.', '?', '!', ')', ';', ':', '\'']).ends_with(['"', '”'])
+            || raw.ends_with("\"'s")
+            || raw.ends_with("”s");
         let inside = balanced && (quoted || opens);
         quoted = balanced && if closes { false } else { quoted || opens };
         if inside {
-            words.push(Word { lower: "\"".into(), capital: true, comma_after: raw.ends_with(','), possessive: false });
+            words.push(Word {
+                lower: "\"".into(),
+                capital: true,
+                comma_after: raw.ends_with(','),
+                possessive: false,
+            });
             continue;
         }
         let bare = raw.trim_matches(|c: char| !c.is_alphanumeric());
@@ -108,17 +149,18 @@ fn is_wh(word: &str) -> bool {
 /// Where the word that heads the question stands: the first word, after what the specification lets be skipped, or
 /// the first word after an opening clause that ends in a comma ("In 1999, who won ...").
 fn head_position(words: &[Word]) -> Option<usize> {
-    let is_head = |at: usize| {
-        words.get(at).is_some_and(|w| is_wh(&w.lower) || AUXILIARIES.contains(&w.lower.as_str()))
-    };
+    let is_head =
+        |at: usize| words.get(at).is_some_and(|w| is_wh(&w.lower) || AUXILIARIES.contains(&w.lower.as_str()));
     let mut at = 0;
     // Politeness and hesitation before the question.
-    while words.get(at).is_some_and(|w| matches!(w.lower.as_str(), "so" | "and" | "well" | "please" | "ok" | "okay" | "but" | "then")) {
+    while words.get(at).is_some_and(|w| {
+        matches!(w.lower.as_str(), "so" | "and" | "well" | "please" | "ok" | "okay" | "but" | "then")
+    }) {
         at += 1;
     }
-    loop {
-        let Some(word) = words.get(at) else { break };
-        let skippable = APPROXIMATIONS.contains(&word.lower.as_str()) || PREPOSITIONS.contains(&word.lower.as_str());
+    while let Some(word) = words.get(at) {
+        let skippable =
+            APPROXIMATIONS.contains(&word.lower.as_str()) || PREPOSITIONS.contains(&word.lower.as_str());
         if is_head(at) {
             // "When he died, who became king?" and "While ..." open with a clause, not with the question.
             return opening_clause_head(words, at).or(Some(at));
@@ -141,7 +183,21 @@ fn head_position(words: &[Word]) -> Option<usize> {
         // begun by a preposition or conjunction, puts the question after it.
         let opened = words.first().is_some_and(|w| {
             let w = w.lower.as_str();
-            PREPOSITIONS.contains(&w) || matches!(w, "according" | "as" | "while" | "if" | "given" | "before" | "after" | "based" | "between" | "among" | "besides")
+            PREPOSITIONS.contains(&w)
+                || matches!(
+                    w,
+                    "according"
+                        | "as"
+                        | "while"
+                        | "if"
+                        | "given"
+                        | "before"
+                        | "after"
+                        | "based"
+                        | "between"
+                        | "among"
+                        | "besides"
+                )
         });
         if opened && is_head(next) {
             return Some(next);
@@ -160,7 +216,8 @@ fn opening_clause_head(words: &[Word], at: usize) -> Option<usize> {
         return None;
     }
     let comma = words.iter().skip(at).position(|w| w.comma_after)? + at;
-    let next = (comma + 1..words.len()).find(|i| !words.get(*i).is_some_and(|w| PREPOSITIONS.contains(&w.lower.as_str())))?;
+    let next = (comma + 1..words.len())
+        .find(|i| !words.get(*i).is_some_and(|w| PREPOSITIONS.contains(&w.lower.as_str())))?;
     words.get(next).is_some_and(|w| is_wh(&w.lower)).then_some(next)
 }
 
@@ -176,8 +233,11 @@ fn head_type(words: &[Word], at: usize, any_lower_wh: bool) -> QuestionType {
         "how" => QuestionType::Other,
         "what" | "which" => closing_question(words, at).unwrap_or_else(|| what_type(words, at + 1)),
         // A name ("Will Smith starred in which film?") or a request ("Can you tell me who ...").
-        "will" | "may" | "can" | "could" | "would" | "do" if any_lower_wh && later_is_the_question(words, at) => {
-            later_question_word(words.get(at + 1..).unwrap_or_default(), any_lower_wh).unwrap_or(QuestionType::YesNo)
+        "will" | "may" | "can" | "could" | "would" | "do"
+            if any_lower_wh && later_is_the_question(words, at) =>
+        {
+            later_question_word(words.get(at + 1..).unwrap_or_default(), any_lower_wh)
+                .unwrap_or(QuestionType::YesNo)
         }
         // "Was he born in what year?"
         _ if let Some(kind) = closing_question(words, at) => kind,
@@ -188,7 +248,8 @@ fn head_type(words: &[Word], at: usize, any_lower_wh: bool) -> QuestionType {
 
 fn later_is_the_question(words: &[Word], at: usize) -> bool {
     let next = words.get(at + 1);
-    let name = words.get(at).is_some_and(|w| w.capital) && next.is_some_and(|w| w.capital && !matches!(w.lower.as_str(), "i"));
+    let name = words.get(at).is_some_and(|w| w.capital)
+        && next.is_some_and(|w| w.capital && !matches!(w.lower.as_str(), "i"));
     let request = next.is_some_and(|w| matches!(w.lower.as_str(), "you" | "someone" | "anyone"));
     (name && matches!(words.get(at).map(|w| w.lower.as_str()), Some("will" | "may"))) || request
 }
@@ -196,59 +257,71 @@ fn later_is_the_question(words: &[Word], at: usize) -> bool {
 /// The type of a what/which phrase behind a preposition that ends the sentence.
 fn closing_question(words: &[Word], at: usize) -> Option<QuestionType> {
     let from = words.len().checked_sub(3)?.max(at + 2);
-    let place = (from..words.len()).find(|i| words.get(*i).is_some_and(|w| matches!(w.lower.as_str(), "what" | "which")))?;
+    let place = (from..words.len())
+        .find(|i| words.get(*i).is_some_and(|w| matches!(w.lower.as_str(), "what" | "which")))?;
     let before = words.get(place - 1)?;
     let noun = words.get(place + 1)?;
-    (PREPOSITIONS.contains(&before.lower.as_str()) && asked_by(&noun.lower).is_some()).then(|| what_type(words, place + 1))
+    (PREPOSITIONS.contains(&before.lower.as_str()) && asked_by(&noun.lower).is_some())
+        .then(|| what_type(words, place + 1))
 }
 
 fn joins_alternatives(words: &[Word], at: usize) -> bool {
     words.iter().enumerate().skip(at).any(|(i, w)| {
         w.lower == "or"
-            && words.get(i + 1).is_some_and(|next| !matches!(next.lower.as_str(), "not" | "more" | "less" | "fewer" | "so" | "other"))
+            && words.get(i + 1).is_some_and(|next| {
+                !matches!(next.lower.as_str(), "not" | "more" | "less" | "fewer" | "so" | "other")
+            })
             && !words.iter().take(i).rev().take(4).any(|w| matches!(w.lower.as_str(), "whether" | "either"))
     })
 }
 
 /// Types a what/which question by the noun phrase that starts at `from`.
 fn what_type(words: &[Word], from: usize) -> QuestionType {
-    let phrase_from = |mut i: usize| -> Vec<&Word> {
-        // The verb and article before the noun: "what was the release date".
-        let mut skipped = 0;
-        while skipped < 3
-            && words.get(i).is_some_and(|w| {
-                AUXILIARIES.contains(&w.lower.as_str()) || matches!(w.lower.as_str(), "the" | "a" | "an" | "be" | "of")
-            })
-        {
-            i += 1;
-            skipped += 1;
-        }
-        words.iter().skip(i).take_while(|w| !PHRASE_ENDS.contains(&w.lower.as_str())).take(8).collect()
-    };
     let after_verb = words.get(from).is_some_and(|w| AUXILIARIES.contains(&w.lower.as_str()));
     if after_verb && asks_for_an_explanation(words, from) {
         return QuestionType::Other;
     }
-    if words.get(from).is_some_and(|w| matches!(w.lower.as_str(), "happened" | "happens" | "causes" | "caused" | "makes" | "made" | "if")) {
+    if words.get(from).is_some_and(|w| {
+        matches!(w.lower.as_str(), "happened" | "happens" | "causes" | "caused" | "makes" | "made" | "if")
+    }) {
         return QuestionType::Other;
     }
-    let phrase = phrase_from(from);
+    let phrase = noun_phrase(words, from);
     // "first and last name", "name of the person": the noun after "of" says what is named.
-    if let Some(name_at) = phrase.iter().position(|w| matches!(w.lower.as_str(), "name" | "names" | "surname" | "identity")) {
+    if let Some(name_at) =
+        phrase.iter().position(|w| matches!(w.lower.as_str(), "name" | "names" | "surname" | "identity"))
+    {
         return named_type(words, &phrase, name_at, from);
     }
     noun_phrase_type(&phrase, after_verb).unwrap_or(QuestionType::Entity)
 }
 
+/// The words of the noun phrase that starts at `at`, without the verb and article before the noun ("what was the release
+/// date").
+fn noun_phrase(words: &[Word], at: usize) -> Vec<&Word> {
+    let before_noun = |w: &&Word| {
+        AUXILIARIES.contains(&w.lower.as_str())
+            || matches!(w.lower.as_str(), "the" | "a" | "an" | "be" | "of")
+    };
+    let skipped = words.iter().skip(at).take(3).take_while(before_noun).count();
+    words.iter().skip(at + skipped).take_while(|w| !PHRASE_ENDS.contains(&w.lower.as_str())).take(8).collect()
+}
+
 /// Types "(the) ... name of ...".
 fn named_type(words: &[Word], phrase: &[&Word], name_at: usize, from: usize) -> QuestionType {
     let before: Vec<&str> = phrase.iter().take(name_at).map(|w| w.lower.as_str()).collect();
-    if before.iter().any(|w| matches!(*w, "first" | "last" | "maiden" | "middle" | "birth" | "stage" | "pen" | "given" | "family"))
-        || phrase.get(name_at).is_some_and(|w| w.lower == "surname")
+    if before.iter().any(|w| {
+        matches!(*w, "first" | "last" | "maiden" | "middle" | "birth" | "stage" | "pen" | "given" | "family")
+    }) || phrase.get(name_at).is_some_and(|w| w.lower == "surname")
     {
         return QuestionType::Who;
     }
-    let of = words.iter().enumerate().skip(from).find(|(_, w)| matches!(w.lower.as_str(), "name" | "names" | "identity")).map(|(i, _)| i + 1);
+    let of = words
+        .iter()
+        .enumerate()
+        .skip(from)
+        .find(|(_, w)| matches!(w.lower.as_str(), "name" | "names" | "identity"))
+        .map(|(i, _)| i + 1);
     if let Some(of) = of.filter(|i| words.get(*i).is_some_and(|w| w.lower == "of" || w.lower == "for")) {
         let mut at = of + 1;
         while words.get(at).is_some_and(|w| matches!(w.lower.as_str(), "the" | "a" | "an")) {
@@ -284,7 +357,36 @@ fn noun_phrase_type(phrase: &[&Word], clause_follows_verb: bool) -> Option<Quest
             continue;
         }
         if let Some(kind) = asked_by(&word.lower) {
-            let verb_like = i > 0 && matches!(word.lower.as_str(), "play" | "plays" | "star" | "stars" | "host" | "hosts" | "models" | "shows" | "show" | "count" | "places" | "ranks" | "rank" | "judge" | "coach" | "cost" | "costs" | "states" | "name" | "act" | "acts" | "manages" | "signs" | "sign" | "titled") && found.is_some();
+            let verb_like = i > 0
+                && matches!(
+                    word.lower.as_str(),
+                    "play"
+                        | "plays"
+                        | "star"
+                        | "stars"
+                        | "host"
+                        | "hosts"
+                        | "models"
+                        | "shows"
+                        | "show"
+                        | "count"
+                        | "places"
+                        | "ranks"
+                        | "rank"
+                        | "judge"
+                        | "coach"
+                        | "cost"
+                        | "costs"
+                        | "states"
+                        | "name"
+                        | "act"
+                        | "acts"
+                        | "manages"
+                        | "signs"
+                        | "sign"
+                        | "titled"
+                )
+                && found.is_some();
             if !verb_like {
                 found = Some(kind);
             }
@@ -298,7 +400,21 @@ fn noun_phrase_type(phrase: &[&Word], clause_follows_verb: bool) -> Option<Quest
 
 /// "What does X mean?", "What is the difference between ...": answers that are sentences, not names.
 fn asks_for_an_explanation(words: &[Word], from: usize) -> bool {
-    let nouns = ["difference", "purpose", "meaning", "function", "significance", "reason", "definition", "cause", "effect", "importance", "relationship", "process", "plot"];
+    let nouns = [
+        "difference",
+        "purpose",
+        "meaning",
+        "function",
+        "significance",
+        "reason",
+        "definition",
+        "cause",
+        "effect",
+        "importance",
+        "relationship",
+        "process",
+        "plot",
+    ];
     let near: Vec<&str> = words.iter().skip(from + 1).take(4).map(|w| w.lower.as_str()).collect();
     let does = words.get(from).is_some_and(|w| matches!(w.lower.as_str(), "does" | "do" | "did"));
     let last = words.last().map(|w| w.lower.as_str()).unwrap_or_default();
@@ -316,25 +432,39 @@ fn later_question_word(words: &[Word], any_lower_wh: bool) -> Option<QuestionTyp
         let before = i.checked_sub(1).and_then(|b| words.get(b));
         let next = words.get(i + 1);
         let after_relation = before.is_none_or(|b| {
-            PREPOSITIONS.contains(&b.lower.as_str()) || AUXILIARIES.contains(&b.lower.as_str()) || b.lower == "and"
+            PREPOSITIONS.contains(&b.lower.as_str())
+                || AUXILIARIES.contains(&b.lower.as_str())
+                || b.lower == "and"
         });
         let ends = next.is_none();
         let lower = word.lower.as_str();
         let asks = match lower {
             "how" => next.is_some_and(|n| MEASURES.contains(&n.lower.as_str())),
             // "..., which is ..." describes; "..., which city ..." asks.
-            "which" | "what" => ends || after_relation || (next.is_some_and(|n| asked_by(&n.lower).is_some()) && !word.capital),
-            "who" | "whom" | "when" | "where" => {
-                ends || before.is_some_and(|b| AUXILIARIES.contains(&b.lower.as_str()) || PREPOSITIONS.contains(&b.lower.as_str()) || b.comma_after && next.is_some())
-                    && (lower != "where" || ends)
+            "which" | "what" => {
+                ends || after_relation
+                    || (next.is_some_and(|n| asked_by(&n.lower).is_some()) && !word.capital)
             }
+            "who" | "whom" | "when" => {
+                ends || before.is_some_and(|b| {
+                    AUXILIARIES.contains(&b.lower.as_str())
+                        || PREPOSITIONS.contains(&b.lower.as_str())
+                        || b.comma_after
+                })
+            }
+            "where" => ends,
             "whose" => after_relation || before.is_some_and(|b| b.comma_after),
             _ => false,
         };
         // "in which" and "of which" after a noun introduce a relative clause when a subject follows.
         let relative = matches!(lower, "which" | "whom" | "whose")
             && before.is_some_and(|b| PREPOSITIONS.contains(&b.lower.as_str()))
-            && next.is_some_and(|n| asked_by(&n.lower).is_none() && (PHRASE_ENDS.contains(&n.lower.as_str()) || n.capital));
+            && next.is_some_and(|n| {
+                PHRASE_ENDS.contains(&n.lower.as_str())
+                    || n.capital
+                        && asked_by(&n.lower).is_none()
+                        && noun_phrase_type(&noun_phrase(words, i + 1), false).is_none()
+            });
         if asks && !relative {
             return Some(head_type(words, i, any_lower_wh));
         }
@@ -342,22 +472,39 @@ fn later_question_word(words: &[Word], any_lower_wh: bool) -> Option<QuestionTyp
     None
 }
 
-/// "Name the capital of ...", "Give the year ...": typed by the noun that is asked for.
+/// "Name the capital of ...", "Give the year ...": typed by the noun that is asked for. A text without any question
+/// word that breaks off ("the revolt was led by") or is a noun phrase ("number of episodes in season 2", as people type
+/// into a search box) is typed by its end or its noun.
 fn instruction(words: &[Word]) -> QuestionType {
-    let mut at = 0;
-    if !words.first().is_some_and(|w| INSTRUCTIONS.contains(&w.lower.as_str())) {
-        return QuestionType::Other;
-    }
-    at += 1;
-    while words.get(at).is_some_and(|w| matches!(w.lower.as_str(), "the" | "a" | "an" | "me" | "us" | "one" | "any" | "all" | "its" | "of" | "correct")) {
+    let word = |at: usize| words.get(at).map(|w| w.lower.as_str()).unwrap_or_default();
+    let told = INSTRUCTIONS.contains(&word(0)) && word(1) != "of";
+    let mut at = usize::from(told);
+    while matches!(word(at), "the" | "a" | "an" | "me" | "us" | "one" | "any" | "all" | "its" | "correct")
+        || told && word(at) == "of"
+    {
         at += 1;
     }
-    if at >= words.len() {
+    let articles = words.iter().rev().take_while(|w| matches!(w.lower.as_str(), "the" | "a" | "an")).count();
+    let end = words.len() - articles;
+    let (before_last, last) = (word(end.wrapping_sub(2)), word(end.wrapping_sub(1)));
+    if !told {
+        match (before_last, last) {
+            (_, "by") => return QuestionType::Who,
+            ("located" | "situated" | "held", "in" | "at" | "on" | "near") => return QuestionType::Where,
+            ("known" | "called", "as") | (_, "called" | "named" | "is") => return QuestionType::Entity,
+            _ => {}
+        }
+    }
+    let phrase = noun_phrase(words, at);
+    if phrase.is_empty() || !told && phrase.len() > 5 {
         return QuestionType::Other;
     }
-    let phrase: Vec<&Word> = words.iter().skip(at).take_while(|w| !PHRASE_ENDS.contains(&w.lower.as_str())).take(8).collect();
     if let Some(name_at) = phrase.iter().position(|w| matches!(w.lower.as_str(), "name" | "names")) {
         return named_type(words, &phrase, name_at, at);
     }
-    noun_phrase_type(&phrase, true).unwrap_or(QuestionType::Other)
+    // Without an instruction, "the golden age of India began with" is about no number.
+    let counts = phrase.iter().any(|w| matches!(w.lower.as_str(), "number" | "population" | "percentage"));
+    noun_phrase_type(&phrase, true)
+        .filter(|kind| told || counts || *kind != QuestionType::Number)
+        .unwrap_or(QuestionType::Other)
 }

@@ -2,7 +2,6 @@
 
 mod chinese;
 mod english;
-mod nouns;
 
 use counterproof_core::QuestionType;
 
@@ -46,10 +45,11 @@ pub fn asks_estimate(question: &str) -> bool {
     if crate::han::has_han(&question) {
         return ["大约", "大約", "大概", "估计", "估計", "约", "約"].iter().any(|w| question.contains(w));
     }
-    question
-        .split(|c: char| !c.is_alphanumeric())
-        .any(|w| matches!(w, "approximately" | "roughly" | "estimate" | "estimated" | "approximate" | "circa"))
-        || ["about how", "around how", "about what", "around what", "ballpark"].iter().any(|p| question.contains(p))
+    question.split(|c: char| !c.is_alphanumeric()).any(|w| {
+        matches!(w, "approximately" | "roughly" | "estimate" | "estimated" | "approximate" | "circa")
+    }) || ["about how", "around how", "about what", "around what", "ballpark"]
+        .iter()
+        .any(|p| question.contains(p))
 }
 
 fn head(question: &str) -> &str {

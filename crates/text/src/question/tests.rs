@@ -130,6 +130,22 @@ fn entities_and_the_rest() {
 }
 
 #[test]
+fn texts_without_a_question_word() {
+    check(&[
+        ("Finity's End was written by which American writer?", Who),
+        ("the cuban revolt against spain was led by", Who),
+        ("name of black man in to kill a mockingbird", Who),
+        ("number of episodes in season 2 this is us", Number),
+        ("nuclear power plant that blew up in russia", Entity),
+        ("the battle of hastings is located in", Where),
+        ("the vast interior rural area of australia is known as the", Entity),
+        ("the golden age of india took place during the rule of the", Other),
+        ("State the year in which it opened.", Year),
+        ("Tell me the name of the city where he was born.", Where),
+    ]);
+}
+
+#[test]
 fn question_words_in_titles_decide_nothing() {
     check(&[
         ("Is \"Who's Afraid of Virginia Woolf?\" a play?", YesNo),

@@ -19,7 +19,9 @@ fn han_at(lexemes: &[Lexeme], at: usize) -> Option<char> {
 }
 
 pub(super) fn is_numeral(c: char) -> bool {
-    digit(c).is_some() || scale(chinese::SMALL_SCALES, c).is_some() || scale(chinese::LARGE_SCALES, c).is_some()
+    digit(c).is_some()
+        || scale(chinese::SMALL_SCALES, c).is_some()
+        || scale(chinese::LARGE_SCALES, c).is_some()
 }
 
 /// Reads the numeral at `at`: 三百万, 二〇一九, 300万, 1.5亿, 十二. Whether a lone ideograph counts is the caller's question.
@@ -28,8 +30,13 @@ pub(super) fn numeral_at(lexemes: &[Lexeme], at: usize) -> Option<(Number, usize
     if lexeme.is_number() {
         let (value, alternative) = literal(&lexeme.text)?;
         let (mut value, mut next, mut scaled) = (value, at + 1, false);
-        while let Some(c) = han_at(lexemes, next).filter(|_| !lexemes.get(next).is_some_and(|l| l.line_before)) {
-            let Some(power) = scale(chinese::SMALL_SCALES, c).or_else(|| scale(chinese::LARGE_SCALES, c)) else { break };
+        while let Some(c) =
+            han_at(lexemes, next).filter(|_| !lexemes.get(next).is_some_and(|l| l.line_before))
+        {
+            let Some(power) = scale(chinese::SMALL_SCALES, c).or_else(|| scale(chinese::LARGE_SCALES, c))
+            else {
+                break;
+            };
             (value, next, scaled) = (value.times_ten_to(power as i32)?, next + 1, true);
         }
         let alternative = if scaled { None } else { alternative };
@@ -115,7 +122,7 @@ pub(super) fn value_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> 
     let (number, next) = decimal_at(lexemes, at)?;
     let scaled_digits = lexemes.get(at).is_some_and(Lexeme::is_number) && next > at + 1;
     let ideographs = lexemes.get(at).is_some_and(|l| l.han().is_some());
-    if !ideographs && !scaled_digits && !lexemes.get(next).is_some_and(|l| l.han().is_some()) {
+    if !ideographs && !scaled_digits && lexemes.get(next).is_none_or(|l| l.han().is_none()) {
         return None;
     }
     if lexemes.get(next).is_some_and(|l| l.is("%")) {
@@ -129,8 +136,11 @@ pub(super) fn value_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> 
         let whole = lexemes.len() == 1;
         // 一个 is as often an article as a number; 十 and 百 alone are part of many words.
         let article = c == Some('一') && !whole && !measured;
-        return (whole || (measured && !article && !matches!(c, Some('百' | '千' | '万' | '萬' | '亿' | '億' | '零' | '〇'))))
-            .then_some((Value::Number(number), next));
+        return (whole
+            || (measured
+                && !article
+                && !matches!(c, Some('百' | '千' | '万' | '萬' | '亿' | '億' | '零' | '〇'))))
+        .then_some((Value::Number(number), next));
     }
     (ideographs || scaled_digits).then_some((Value::Number(number), next))
 }
@@ -164,16 +174,18 @@ pub(super) fn date_at(lexemes: &[Lexeme], at: usize) -> Option<(Date, usize)> {
     if matches!(han_at(lexemes, start), Some('公' | '西')) && han_at(lexemes, start + 1) == Some('元') {
         (start, era) = (start + 2, Some(false));
     }
-    if han_at(lexemes, start) == Some('前') && (era.is_some() || lexemes.get(start + 1).is_some_and(Lexeme::is_number)) {
+    if han_at(lexemes, start) == Some('前')
+        && (era.is_some() || lexemes.get(start + 1).is_some_and(Lexeme::is_number))
+    {
         (start, era) = (start + 1, Some(true));
     }
     let (number, next) = numeral_at(lexemes, start)?;
     let written = next - start;
     let whole = i32::try_from(number.value.to_i64()?).ok()?;
     match han_at(lexemes, next)? {
-        '年' if han_at(lexemes, next + 1) == Some('代') => {
-            (whole % 10 == 0 && (1000..=2100).contains(&whole)).then(|| (from_years(Years::decade(whole)), next + 2))
-        }
+        '年' if han_at(lexemes, next + 1) == Some('代') => (whole % 10 == 0
+            && (1000..=2100).contains(&whole))
+        .then(|| (from_years(Years::decade(whole)), next + 2)),
         '年' => {
             let four_digits = (1000..=2100).contains(&whole)
                 && (lexemes.get(start).is_some_and(|l| l.is_number() && l.text.len() == 4) || written == 4);
@@ -202,11 +214,14 @@ pub(super) fn date_at(lexemes: &[Lexeme], at: usize) -> Option<(Date, usize)> {
             let number = u32::try_from(whole).ok().filter(|n| (1..=40).contains(n))?;
             let bc = era == Some(true);
             let after = next + 2;
-            if !bc && let Some((decade, end)) = numeral_at(lexemes, after)
+            if !bc
+                && let Some((decade, end)) = numeral_at(lexemes, after)
                 && han_at(lexemes, end) == Some('年')
                 && han_at(lexemes, end + 1) == Some('代')
             {
-                let tens = i32::try_from(decade.value.to_i64()?).ok().filter(|d| d % 10 == 0 && (10..100).contains(d));
+                let tens = i32::try_from(decade.value.to_i64()?)
+                    .ok()
+                    .filter(|d| d % 10 == 0 && (10..100).contains(d));
                 if let Some(tens) = tens {
                     return Some((from_years(Years::decade(100 * (whole - 1) + tens)), end + 2));
                 }
@@ -237,9 +252,20 @@ mod tests {
     #[test]
     fn numerals_in_every_writing() {
         for (text, value) in [
-            ("三百万", "3000000"), ("300万", "3000000"), ("1.5亿", "150000000"), ("二十一", "21"), ("一百零五", "105"), ("十二", "12"),
-            ("两千", "2000"), ("二〇一九", "2019"), ("一万二千三百", "12300"), ("三万亿", "3000000000000"), ("3千5百", "3500"),
-            ("１２３４万", "12340000"), ("壹佰", "100"), ("十", "10"),
+            ("三百万", "3000000"),
+            ("300万", "3000000"),
+            ("1.5亿", "150000000"),
+            ("二十一", "21"),
+            ("一百零五", "105"),
+            ("十二", "12"),
+            ("两千", "2000"),
+            ("二〇一九", "2019"),
+            ("一万二千三百", "12300"),
+            ("三万亿", "3000000000000"),
+            ("3千5百", "3500"),
+            ("１２３４万", "12340000"),
+            ("壹佰", "100"),
+            ("十", "10"),
         ] {
             let lexemes = lex(text);
             let (number, next) = numeral_at(&lexemes, 0).unwrap();
@@ -251,9 +277,19 @@ mod tests {
     #[test]
     fn dates_in_every_writing() {
         for (text, date) in [
-            ("1967年1月15日", "January 15, 1967"), ("一九六七年一月十五日", "January 15, 1967"), ("2019年", "2019"), ("二〇一九年", "2019"),
-            ("公元前221年", "221 BC"), ("公元79年", "AD 79"), ("3月5日", "March 5"), ("十月", "October"), ("19世纪", "19th century"),
-            ("公元前五世纪", "5th century BC"), ("20世纪90年代", "1990s"), ("1990年代", "1990s"), ("２０１９年３月５号", "March 5, 2019"),
+            ("1967年1月15日", "January 15, 1967"),
+            ("一九六七年一月十五日", "January 15, 1967"),
+            ("2019年", "2019"),
+            ("二〇一九年", "2019"),
+            ("公元前221年", "221 BC"),
+            ("公元79年", "AD 79"),
+            ("3月5日", "March 5"),
+            ("十月", "October"),
+            ("19世纪", "19th century"),
+            ("公元前五世纪", "5th century BC"),
+            ("20世纪90年代", "1990s"),
+            ("1990年代", "1990s"),
+            ("２０１９年３月５号", "March 5, 2019"),
         ] {
             let lexemes = lex(text);
             let (found, next) = date_at(&lexemes, 0).unwrap_or_else(|| panic!("{text}"));

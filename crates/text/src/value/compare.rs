@@ -33,7 +33,9 @@ pub fn compare(a: &Value, b: &Value) -> Comparison {
         (Value::Range(x), Value::Range(y)) => ranges(x, y),
         (Value::Range(range), single) | (single, Value::Range(range)) => within(range, single),
         (Value::Date(x), Value::Date(y)) => dates(x, y),
-        (Value::Date(date), Value::Number(number)) | (Value::Number(number), Value::Date(date)) => year_and_number(date, number),
+        (Value::Date(date), Value::Number(number)) | (Value::Number(number), Value::Date(date)) => {
+            year_and_number(date, number)
+        }
         (Value::Date(_), _) | (_, Value::Date(_)) => Incomparable,
         (Value::Number(x), Value::Number(y)) => {
             let by_value = numbers(x, y);
@@ -50,14 +52,23 @@ pub fn compare(a: &Value, b: &Value) -> Comparison {
 fn numbers(a: &Number, b: &Number) -> Comparison {
     if a.alternative.is_some() || b.alternative.is_some() {
         let readings = |n: &Number| [Some(n.value), n.alternative];
-        let mut seen = readings(a).into_iter().flatten().flat_map(|x| readings(b).into_iter().flatten().map(move |y| x == y));
+        let mut seen = readings(a)
+            .into_iter()
+            .flatten()
+            .flat_map(|x| readings(b).into_iter().flatten().map(move |y| x == y));
         let first = seen.next();
         // The same way of writing is read the same way, whichever it is.
         if a.value == b.value && a.alternative == b.alternative {
             return Same;
         }
         return match first {
-            Some(equal) if seen.all(|other| other == equal) => if equal { Same } else { Different },
+            Some(equal) if seen.all(|other| other == equal) => {
+                if equal {
+                    Same
+                } else {
+                    Different
+                }
+            }
             _ => Ambiguous,
         };
     }
@@ -94,9 +105,12 @@ fn quantities(a: &Quantity, b: &Quantity) -> Comparison {
     }
     // "3.1 mi" for 5 km: equal to the digits that the rounded side is written with.
     let agrees = |written: &Quantity, base: f64| {
-        let converted = written.unit.from_base(base);
+        let converted = written.unit.of_base(base);
         let digits = written.number.value.significant_digits().max(2);
-        let unit = 10f64.powi(written.number.value.to_f64().abs().max(f64::MIN_POSITIVE).log10().floor() as i32 + 1 - digits as i32);
+        let unit = 10f64.powi(
+            written.number.value.to_f64().abs().max(f64::MIN_POSITIVE).log10().floor() as i32 + 1
+                - digits as i32,
+        );
         (converted - written.number.value.to_f64()).abs() <= 0.5 * unit
     };
     if agrees(a, y) || agrees(b, x) { Compatible } else { Different }
@@ -112,9 +126,16 @@ fn year_and_number(date: &Date, number: &Number) -> Comparison {
 }
 
 fn dates(a: &Date, b: &Date) -> Comparison {
-    if (a.alternative.is_some() || b.alternative.is_some()) && (a.month, a.day, a.years, a.alternative) != (b.month, b.day, b.years, b.alternative) {
+    if (a.alternative.is_some() || b.alternative.is_some())
+        && (a.month, a.day, a.years, a.alternative) != (b.month, b.day, b.years, b.alternative)
+    {
         let readings = |d: &Date| {
-            let other = d.alternative.map(|(month, day)| Date { month: Some(month), day: Some(day), alternative: None, ..*d });
+            let other = d.alternative.map(|(month, day)| Date {
+                month: Some(month),
+                day: Some(day),
+                alternative: None,
+                ..*d
+            });
             [Some(Date { alternative: None, ..*d }), other]
         };
         let mut outcome = None;
@@ -135,7 +156,10 @@ fn dates(a: &Date, b: &Date) -> Comparison {
         (Some(x), Some(y)) if overlap(x, y) => (shared, exact) = (true, false),
         (Some(x), Some(y)) => {
             // "c. 1500" leaves room for a few years.
-            let near = (a.approximate || b.approximate) && x.is_single() && y.is_single() && (x.first - y.first).abs() <= 5;
+            let near = (a.approximate || b.approximate)
+                && x.is_single()
+                && y.is_single()
+                && (x.first - y.first).abs() <= 5;
             if !near {
                 return Different;
             }
@@ -177,7 +201,9 @@ fn ranges(a: &Range, b: &Range) -> Comparison {
 /// A single value and a range: a year range and the decade or century that spans the same years say the same.
 fn within(range: &Range, single: &Value) -> Comparison {
     if let (Value::Date(low), Value::Date(high), Value::Date(date)) = (&range.low, &range.high, single) {
-        let (Some(first), Some(last), Some(years)) = (low.years, high.years, date.years) else { return Incomparable };
+        let (Some(first), Some(last), Some(years)) = (low.years, high.years, date.years) else {
+            return Incomparable;
+        };
         let (first, last) = (first.first, last.last);
         let year_only = [low, high, date].iter().all(|d| d.is_year_only());
         if year_only && (years.first, years.last) == (first, last) {
@@ -193,7 +219,8 @@ fn within(range: &Range, single: &Value) -> Comparison {
         (Value::Quantity(a), Value::Quantity(b)) => a.unit == b.unit,
         _ => false,
     };
-    let (Some(low), Some(high), Some(number)) = (range.low.number(), range.high.number(), single.number()) else {
+    let (Some(low), Some(high), Some(number)) = (range.low.number(), range.high.number(), single.number())
+    else {
         return Incomparable;
     };
     if !same_kind {

@@ -48,10 +48,13 @@ fn month_name(lexemes: &[Lexeme], at: usize) -> Option<(u8, usize)> {
 /// A day of the month: 1 to 31 in figures, with or without a suffix, or an ordinal in words.
 fn day_at(lexemes: &[Lexeme], at: usize) -> Option<(u8, usize)> {
     let lexeme = same_line(lexemes, at)?;
-    let short = lexeme.is_number() && lexeme.text.len() <= 2 && lexeme.text.bytes().all(|b| b.is_ascii_digit());
+    let short =
+        lexeme.is_number() && lexeme.text.len() <= 2 && lexeme.text.bytes().all(|b| b.is_ascii_digit());
     if short {
         let day: u8 = lexeme.text.parse().ok().filter(|d| (1..=31).contains(d))?;
-        let suffix = lexemes.get(at + 1).is_some_and(|l| !l.space_before && matches!(l.text.as_str(), "st" | "nd" | "rd" | "th"));
+        let suffix = lexemes
+            .get(at + 1)
+            .is_some_and(|l| !l.space_before && matches!(l.text.as_str(), "st" | "nd" | "rd" | "th"));
         return Some((day, at + 1 + usize::from(suffix)));
     }
     let (number, next) = number_at(lexemes, at).filter(|(n, _)| n.ordinal && lexeme.is_word())?;
@@ -70,7 +73,8 @@ fn year_in_date(lexemes: &[Lexeme], at: usize) -> Option<(i32, usize)> {
 fn trailing_year(lexemes: &[Lexeme], at: usize) -> Option<(i32, usize)> {
     let skip = usize::from(same_line(lexemes, at).is_some_and(|l| matches!(l.text.as_str(), "," | "of")));
     year_in_date(lexemes, at + skip).or_else(|| {
-        let twice = lexemes.get(at).is_some_and(|l| l.is(",")) && lexemes.get(at + 1).is_some_and(|l| l.is("in") || l.is("of"));
+        let twice = lexemes.get(at).is_some_and(|l| l.is(","))
+            && lexemes.get(at + 1).is_some_and(|l| l.is("in") || l.is("of"));
         if twice { year_in_date(lexemes, at + 2) } else { None }
     })
 }
@@ -81,14 +85,18 @@ fn month_first(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
     let the = usize::from(same_line(lexemes, after_month).is_some_and(|l| l.is("the")));
     if let Some((day, after_day)) = day_at(lexemes, after_month + the) {
         // "June 1967" never lands here: a year has more than two digits. "May 5 million" is no date.
-        if lexemes.get(after_day).is_some_and(|l| l.is_word() && english::SCALE_WORDS.iter().any(|(w, _)| l.is(w))) {
+        if lexemes
+            .get(after_day)
+            .is_some_and(|l| l.is_word() && english::SCALE_WORDS.iter().any(|(w, _)| l.is(w)))
+        {
             return None;
         }
         if lexemes.get(after_day).is_some_and(Lexeme::is_dash)
             && let Some((last, after_last)) = day_at(lexemes, after_day + 1)
             && last > day
         {
-            let (year, next) = trailing_year(lexemes, after_last).map_or((None, after_last), |(y, n)| (Some(y), n));
+            let (year, next) =
+                trailing_year(lexemes, after_last).map_or((None, after_last), |(y, n)| (Some(y), n));
             return Some((days(year, month, day, last), next));
         }
         let (year, next) = trailing_year(lexemes, after_day).map_or((None, after_day), |(y, n)| (Some(y), n));
@@ -110,12 +118,33 @@ pub(super) fn names_a_month(lexemes: &[Lexeme], at: usize) -> bool {
     if !matches!(lexeme.text.as_str(), "may" | "march" | "august") {
         return lexeme.capital || lexeme.text.len() > 4;
     }
-    let joins = lexemes.get(at + 1).is_some_and(|l| l.is_dash() || l.is("to") || l.is("and") || l.is("through"));
+    let joins =
+        lexemes.get(at + 1).is_some_and(|l| l.is_dash() || l.is("to") || l.is("and") || l.is("through"));
     if lexemes.len() == 1 || joins && month_name(lexemes, at + 2).is_some() {
         return true;
     }
     let before = at.checked_sub(1).and_then(|b| lexemes.get(b)).map(|l| l.text.as_str()).unwrap_or_default();
-    let in_time = matches!(before, "in" | "since" | "until" | "till" | "during" | "early" | "late" | "mid" | "last" | "next" | "by" | "every" | "of" | "to" | "through" | "-" | "–" | "between" | "from");
+    let in_time = matches!(
+        before,
+        "in" | "since"
+            | "until"
+            | "till"
+            | "during"
+            | "early"
+            | "late"
+            | "mid"
+            | "last"
+            | "next"
+            | "by"
+            | "every"
+            | "of"
+            | "to"
+            | "through"
+            | "-"
+            | "–"
+            | "between"
+            | "from"
+    );
     in_time && (lexeme.capital || !matches!(before, "to" | "by" | "-"))
 }
 
@@ -128,14 +157,25 @@ fn days(year: Option<i32>, month: u8, first: u8, last: u8) -> Value {
 fn day_first(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
     let (day, after_day) = day_at_start(lexemes, at)?;
     let of = |i: usize| i + usize::from(same_line(lexemes, i).is_some_and(|l| l.is("of")));
-    let finish = |after_month: usize| trailing_year(lexemes, after_month).map_or((None, after_month), |(y, n)| (Some(y), n));
-    if let Some((month, after_month)) = same_line(lexemes, of(after_day)).and_then(|_| month_name(lexemes, of(after_day))) {
+    let finish = |after_month: usize| {
+        trailing_year(lexemes, after_month).map_or((None, after_month), |(y, n)| (Some(y), n))
+    };
+    if let Some((month, after_month)) =
+        same_line(lexemes, of(after_day)).and_then(|_| month_name(lexemes, of(after_day)))
+    {
         let (year, next) = finish(after_month);
+        // "6 January 793": behind a day and a month three digits are a year.
+        let early = same_line(lexemes, after_month)
+            .filter(|l| year.is_none() && l.is_number() && l.text.len() == 3 && l.space_before);
+        if let Some(early) = early.and_then(|l| l.text.parse().ok()) {
+            return Some((Value::Date(Date::new(Some(early), Some(month), Some(day))), after_month + 1));
+        }
         return Some((Value::Date(Date::new(year, Some(month), Some(day))), next));
     }
     let dash = lexemes.get(after_day).is_some_and(Lexeme::is_dash);
     let (last, after_last) = if dash { day_at(lexemes, after_day + 1)? } else { return None };
-    let (month, after_month) = same_line(lexemes, of(after_last)).and_then(|_| month_name(lexemes, of(after_last)))?;
+    let (month, after_month) =
+        same_line(lexemes, of(after_last)).and_then(|_| month_name(lexemes, of(after_last)))?;
     let (year, next) = finish(after_month);
     (last > day).then(|| (days(year, month, day, last), next))
 }
@@ -160,7 +200,8 @@ fn figures(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
         let parts: Vec<&str> = first.text.split('.').collect();
         return numeric_date(&parts, '.').map(|d| (Value::Date(d), at + 1));
     }
-    let separator = lexemes.get(at + 1).filter(|l| !l.space_before && matches!(l.text.as_str(), "-" | "/"))?;
+    let separator =
+        lexemes.get(at + 1).filter(|l| !l.space_before && matches!(l.text.as_str(), "-" | "/"))?;
     let second = lexemes.get(at + 2).filter(|l| l.is_number() && !l.space_before)?;
     lexemes.get(at + 3).filter(|l| !l.space_before && l.text == separator.text)?;
     let third = lexemes.get(at + 4).filter(|l| l.is_number() && !l.space_before)?;
@@ -212,7 +253,9 @@ pub(super) fn era_at(lexemes: &[Lexeme], at: usize) -> Option<(bool, usize)> {
     }
     let mut letters = String::new();
     let mut next = at;
-    while let Some(letter) = lexemes.get(next).filter(|l| l.is_word() && l.text.len() == 1 && (next == at || !l.line_before)) {
+    while let Some(letter) =
+        lexemes.get(next).filter(|l| l.is_word() && l.text.len() == 1 && (next == at || !l.line_before))
+    {
         if letters.len() == 3 || !lexemes.get(next + 1).is_some_and(|l| l.is(".")) {
             break;
         }
@@ -230,7 +273,8 @@ pub(super) fn era_at(lexemes: &[Lexeme], at: usize) -> Option<(bool, usize)> {
 pub(super) fn year_at(lexemes: &[Lexeme], at: usize) -> Option<(Years, usize)> {
     let lexeme = lexemes.get(at)?;
     let digits = |l: &Lexeme| -> Option<i32> {
-        let plain = l.is_number() && (1..=4).contains(&l.text.len()) && l.text.bytes().all(|b| b.is_ascii_digit());
+        let plain =
+            l.is_number() && (1..=4).contains(&l.text.len()) && l.text.bytes().all(|b| b.is_ascii_digit());
         if plain { l.text.parse().ok().filter(|y| *y > 0) } else { None }
     };
     if lexeme.is_word() {
@@ -249,7 +293,9 @@ pub(super) fn year_at(lexemes: &[Lexeme], at: usize) -> Option<(Years, usize)> {
 fn decade(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
     let lexeme = lexemes.get(at)?;
     let year: i32 = lexeme.text.parse().ok().filter(|y| BARE_YEARS.contains(y) && y % 10 == 0)?;
-    let apostrophe = usize::from(lexemes.get(at + 1).is_some_and(|l| !l.space_before && matches!(l.text.as_str(), "'" | "’")));
+    let apostrophe = usize::from(
+        lexemes.get(at + 1).is_some_and(|l| !l.space_before && matches!(l.text.as_str(), "'" | "’")),
+    );
     let s = lexemes.get(at + 1 + apostrophe).filter(|l| l.is("s") && !l.space_before)?;
     // "1990's" with a noun after it may be a possessive; a decade is meant far more often.
     let years = if year % 100 == 0 { Years { first: year, last: year + 99 } } else { Years::decade(year) };

@@ -46,7 +46,10 @@ impl Decimal {
 
     /// The product; `None` beyond what fits.
     pub fn times(self, other: Self) -> Option<Self> {
-        Some(Self::new(self.mantissa.checked_mul(other.mantissa)?, self.exponent.checked_add(other.exponent)?))
+        Some(Self::new(
+            self.mantissa.checked_mul(other.mantissa)?,
+            self.exponent.checked_add(other.exponent)?,
+        ))
     }
 
     /// The sum; `None` beyond what fits.

@@ -43,7 +43,8 @@ fn year_token(lexemes: &[Lexeme], at: usize) -> Option<(usize, usize, usize)> {
     let (years, next) = date::year_at(lexemes, at)?;
     let lexeme = lexemes.get(at)?;
     let attached = |l: Option<&Lexeme>| l.is_some_and(|l| !l.space_before && l.is_word());
-    let glued = !lexeme.space_before && at.checked_sub(1).and_then(|b| lexemes.get(b)).is_some_and(Lexeme::is_word);
+    let glued =
+        !lexeme.space_before && at.checked_sub(1).and_then(|b| lexemes.get(b)).is_some_and(Lexeme::is_word);
     let decade = next == at + 1 && attached(lexemes.get(next));
     (years.is_single() && !glued && !decade).then_some((at, next, next))
 }
@@ -56,12 +57,18 @@ pub fn has_time_marker(text: &str) -> bool {
         Kind::Word => {
             let word = lexeme.text.as_str();
             english::WEEKDAYS.contains(&word)
-                || english::TIME_WORDS.contains(&word) && (word != "fall" || lexeme.capital || lexemes.len() == 1)
+                || english::TIME_WORDS.contains(&word)
+                    && (word != "fall" || lexeme.capital || lexemes.len() == 1)
                 || english::MONTHS.iter().any(|(m, _)| *m == word) && date::names_a_month(&lexemes, at)
                 || date::date_at(&lexemes, at).is_some()
         }
         Kind::Han => {
-            let rest: String = lexemes.get(at..(at + 3).min(lexemes.len())).unwrap_or_default().iter().map(|l| l.text.as_str()).collect();
+            let rest: String = lexemes
+                .get(at..(at + 3).min(lexemes.len()))
+                .unwrap_or_default()
+                .iter()
+                .map(|l| l.text.as_str())
+                .collect();
             chinese_words::TIME_WORDS.iter().any(|w| rest.starts_with(w))
         }
         Kind::Symbol => false,
@@ -75,10 +82,33 @@ pub fn has_number_marker(text: &str) -> bool {
         Kind::Number => true,
         Kind::Word => {
             let word = lexeme.text.as_str();
-            matches!(word, "hundred" | "hundreds" | "dozen" | "dozens" | "half" | "quarter" | "thousands" | "millions" | "billions" | "none" | "nil" | "twice" | "once" | "thrice" | "single" | "double" | "triple" | "both")
-                || english::SCALE_WORDS.iter().any(|(w, _)| *w == word)
+            matches!(
+                word,
+                "hundred"
+                    | "hundreds"
+                    | "dozen"
+                    | "dozens"
+                    | "half"
+                    | "quarter"
+                    | "thousands"
+                    | "millions"
+                    | "billions"
+                    | "none"
+                    | "nil"
+                    | "twice"
+                    | "once"
+                    | "thrice"
+                    | "single"
+                    | "double"
+                    | "triple"
+                    | "both"
+            ) || english::SCALE_WORDS.iter().any(|(w, _)| *w == word)
                 || number::number_at(&lexemes, at).is_some()
-                || english::UNITS_WORDS.iter().chain(english::TENS_WORDS).chain(english::ORDINAL_WORDS).any(|(w, _)| *w == word)
+                || english::UNITS_WORDS
+                    .iter()
+                    .chain(english::TENS_WORDS)
+                    .chain(english::ORDINAL_WORDS)
+                    .any(|(w, _)| *w == word)
         }
         Kind::Han => lexeme.han().is_some_and(|c| chinese::is_numeral(c) || matches!(c, '半' | '双' | '雙')),
         Kind::Symbol => lexeme.text.chars().any(char::is_numeric),

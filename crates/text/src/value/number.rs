@@ -35,15 +35,17 @@ pub(super) fn literal(text: &str) -> Option<(Decimal, Option<Decimal>)> {
             if fraction.contains(',') {
                 // European: points part the thousands, one comma the fraction.
                 let (groups, decimals) = text.rsplit_once(',')?;
-                return (commas == 1 && grouped(groups, '.'))
-                    .then(|| Decimal::parse(&format!("{}.{decimals}", groups.replace('.', ""))).map(|d| (d, None)))?;
+                return (commas == 1 && grouped(groups, '.')).then(|| {
+                    Decimal::parse(&format!("{}.{decimals}", groups.replace('.', ""))).map(|d| (d, None))
+                })?;
             }
             grouped(whole, ',').then(|| plain(text).map(|d| (d, None)))?
         }
         (1, _) => {
             let (groups, decimals) = text.split_once(',')?;
-            (grouped(groups, '.') && !decimals.contains('.'))
-                .then(|| Decimal::parse(&format!("{}.{decimals}", groups.replace('.', ""))).map(|d| (d, None)))?
+            (grouped(groups, '.') && !decimals.contains('.')).then(|| {
+                Decimal::parse(&format!("{}.{decimals}", groups.replace('.', ""))).map(|d| (d, None))
+            })?
         }
         _ => None,
     }
@@ -149,10 +151,19 @@ fn words_at(lexemes: &[Lexeme], at: usize) -> Option<(Number, usize)> {
             group = group.plus(Decimal::from(n))?;
             (any, ordinal, next) = (true, true, place + 1);
             break;
-        } else if any && place == next && word == "hundred" && room < 100 && group.to_i64().is_some_and(|n| (1..100).contains(&n)) {
+        } else if any
+            && place == next
+            && word == "hundred"
+            && room < 100
+            && group.to_i64().is_some_and(|n| (1..100).contains(&n))
+        {
             group = group.times(Decimal::from(100u32))?;
             (room, scaled, next) = (100, true, place + 1);
-        } else if any && place == next && group != Decimal::ZERO && let Some(scale) = scale_at(lexemes, place) {
+        } else if any
+            && place == next
+            && group != Decimal::ZERO
+            && let Some(scale) = scale_at(lexemes, place)
+        {
             total = total.plus(group.times(scale)?)?;
             group = Decimal::ZERO;
             (room, scaled, next) = (1000, true, place + 1);
@@ -184,8 +195,19 @@ fn is_not_counting(lexemes: &[Lexeme], at: usize) -> bool {
 /// The Roman numeral in `text`, when it is a well-formed one below 4000.
 pub(super) fn roman(text: &str) -> Option<u32> {
     const PARTS: [(&str, u32); 13] = [
-        ("m", 1000), ("cm", 900), ("d", 500), ("cd", 400), ("c", 100), ("xc", 90), ("l", 50), ("xl", 40), ("x", 10),
-        ("ix", 9), ("v", 5), ("iv", 4), ("i", 1),
+        ("m", 1000),
+        ("cm", 900),
+        ("d", 500),
+        ("cd", 400),
+        ("c", 100),
+        ("xc", 90),
+        ("l", 50),
+        ("xl", 40),
+        ("x", 10),
+        ("ix", 9),
+        ("v", 5),
+        ("iv", 4),
+        ("i", 1),
     ];
     if text.is_empty() || text.len() > 15 {
         return None;
@@ -221,8 +243,14 @@ mod tests {
     #[test]
     fn digits_under_each_convention() {
         for (text, value) in [
-            ("4,523,000", "4523000"), ("1,00,000", "100000"), ("1.234,5", "1234.5"), ("1.234.567", "1234567"),
-            ("1,234.5", "1234.5"), ("1,5", "1.5"), ("3.14", "3.14"), ("0.125", "0.125"),
+            ("4,523,000", "4523000"),
+            ("1,00,000", "100000"),
+            ("1.234,5", "1234.5"),
+            ("1.234.567", "1234567"),
+            ("1,234.5", "1234.5"),
+            ("1,5", "1.5"),
+            ("3.14", "3.14"),
+            ("0.125", "0.125"),
         ] {
             assert_eq!(literal(text).unwrap().0.to_string(), value, "{text}");
             assert_eq!(literal(text).unwrap().1, None, "{text}");
@@ -235,11 +263,25 @@ mod tests {
     #[test]
     fn english_number_words() {
         for (text, value) in [
-            ("twelve", "12"), ("twenty-one", "21"), ("twenty one", "21"), ("one hundred and five", "105"), ("a hundred", "100"),
-            ("two thousand nineteen", "2019"), ("one million two hundred thousand", "1200000"), ("three dozen", "36"),
-            ("3 dozen", "36"), ("a dozen", "12"), ("1.5 million", "1500000"), ("two hundred million", "200000000"),
-            ("twenty-first", "21st"), ("one hundred and first", "101st"), ("twelfth", "12th"), ("half a million", "500000"),
-            ("five hundred thousand", "500000"), ("nineteen hundred", "1900"), ("zero", "0"),
+            ("twelve", "12"),
+            ("twenty-one", "21"),
+            ("twenty one", "21"),
+            ("one hundred and five", "105"),
+            ("a hundred", "100"),
+            ("two thousand nineteen", "2019"),
+            ("one million two hundred thousand", "1200000"),
+            ("three dozen", "36"),
+            ("3 dozen", "36"),
+            ("a dozen", "12"),
+            ("1.5 million", "1500000"),
+            ("two hundred million", "200000000"),
+            ("twenty-first", "21st"),
+            ("one hundred and first", "101st"),
+            ("twelfth", "12th"),
+            ("half a million", "500000"),
+            ("five hundred thousand", "500000"),
+            ("nineteen hundred", "1900"),
+            ("zero", "0"),
         ] {
             assert_eq!(read(text).as_deref(), Some(value), "{text}");
         }

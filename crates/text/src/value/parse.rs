@@ -52,7 +52,10 @@ static STARTERS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 fn can_begin(lexeme: &Lexeme) -> bool {
     match lexeme.kind {
         Kind::Number | Kind::Han | Kind::Symbol => true,
-        Kind::Word => STARTERS.contains(lexeme.text.as_str()) || lexeme.capital && lexeme.text.bytes().all(|b| b"ivxlcdm".contains(&b)),
+        Kind::Word => {
+            STARTERS.contains(lexeme.text.as_str())
+                || lexeme.capital && lexeme.text.bytes().all(|b| b"ivxlcdm".contains(&b))
+        }
     }
 }
 
@@ -72,18 +75,26 @@ fn range_or_value_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
 }
 
 /// The range that begins with `low`, when the words behind it join another value to it.
-fn range_from(lexemes: &[Lexeme], low: &Value, after_low: usize, opener: Option<&str>) -> Option<(Value, usize)> {
+fn range_from(
+    lexemes: &[Lexeme],
+    low: &Value,
+    after_low: usize,
+    opener: Option<&str>,
+) -> Option<(Value, usize)> {
     let joint = lexemes.get(after_low).filter(|l| !l.line_before)?;
     let joins = match opener {
         Some("between") => joint.is("and") || joint.is_dash(),
-        Some(_) => joint.is("to") || joint.is("until") || joint.is("till") || joint.is("through") || joint.is_dash(),
+        Some(_) => {
+            joint.is("to") || joint.is("until") || joint.is("till") || joint.is("through") || joint.is_dash()
+        }
         None => joint.is("to") || joint.is("through") || joint.is_dash() && !joint.is("—"),
     };
     if !joins {
         return None;
     }
     // "a - b" with spaces around one hyphen and "-b" behind a space are a dash in prose or a sign.
-    let lopsided = joint.is("-") && lexemes.get(after_low + 1).is_some_and(|l| l.space_before != joint.space_before);
+    let lopsided =
+        joint.is("-") && lexemes.get(after_low + 1).is_some_and(|l| l.space_before != joint.space_before);
     if lopsided {
         return None;
     }
@@ -93,7 +104,9 @@ fn range_from(lexemes: &[Lexeme], low: &Value, after_low: usize, opener: Option<
     let (high, next) = value_at(lexemes, after_low + 1)?;
     let range = join(low.clone(), high)?;
     // A chain of joined numbers (telephone, score list) is no range.
-    if lexemes.get(next).is_some_and(|l| l.is_dash() && !l.space_before) && lexemes.get(next + 1).is_some_and(Lexeme::is_number) {
+    if lexemes.get(next).is_some_and(|l| l.is_dash() && !l.space_before)
+        && lexemes.get(next + 1).is_some_and(Lexeme::is_number)
+    {
         return None;
     }
     Some((range, next))
@@ -105,7 +118,8 @@ fn short_year(lexemes: &[Lexeme], low: &Value, at: usize) -> Option<(Value, usiz
     let years = date.years.filter(|y| date.is_year_only() && y.is_single() && y.first >= 1000)?;
     let lexeme = lexemes.get(at).filter(|l| l.is_number() && l.text.len() == 2 && !l.space_before)?;
     let tail: i32 = lexeme.text.parse().ok().filter(|t| *t > years.first % 100)?;
-    let longer = lexemes.get(at + 1).is_some_and(|l| !l.space_before && (l.is_word() || l.is_dash() || l.is("%")));
+    let longer =
+        lexemes.get(at + 1).is_some_and(|l| !l.space_before && (l.is_word() || l.is_dash() || l.is("%")));
     let high = Date::year(years.first - years.first % 100 + tail);
     (!longer).then(|| (Value::Range(Box::new(Range { low: low.clone(), high: Value::Date(high) })), at + 1))
 }
@@ -168,8 +182,9 @@ fn share_scale(a: Number, b: Number) -> Number {
     for power in [3, 6, 9, 12] {
         // The scale is the one under which the second number reads between 1 and 1000.
         let read = b.value.times_ten_to(-power);
-        if read.is_some_and(|n| n.compare(Decimal::from(1u32)).is_ge() && n.compare(Decimal::from(1000u32)).is_lt())
-            && let Some(value) = a.value.times_ten_to(power)
+        if read.is_some_and(|n| {
+            n.compare(Decimal::from(1u32)).is_ge() && n.compare(Decimal::from(1000u32)).is_lt()
+        }) && let Some(value) = a.value.times_ten_to(power)
         {
             return Number { value, rounded: true, alternative: None, ..a };
         }
@@ -202,7 +217,8 @@ fn value_at(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
         return signed_or_money(lexemes, at);
     }
     // Digits inside an identifier (B2B, A4) are no value; a currency code may touch its number.
-    let attached = at.checked_sub(1).and_then(|b| lexemes.get(b)).filter(|b| b.is_word() && !lexeme.space_before);
+    let attached =
+        at.checked_sub(1).and_then(|b| lexemes.get(b)).filter(|b| b.is_word() && !lexeme.space_before);
     if lexeme.is_number()
         && let Some(word) = attached
         && !matches!(word.text.as_str(), "c" | "ca" | "ad" | "no" | "pp" | "p")
@@ -252,7 +268,8 @@ fn signed_or_money(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
 
 fn money(lexemes: &[Lexeme], unit: Unit, number_at: usize, at: usize) -> Option<(Value, usize)> {
     let (mut number, mut next) = number::number_at(lexemes, number_at)?;
-    if let Some((scaled, after)) = chinese::numeral_at(lexemes, number_at).filter(|(_, after)| *after > next) {
+    if let Some((scaled, after)) = chinese::numeral_at(lexemes, number_at).filter(|(_, after)| *after > next)
+    {
         (number, next) = (scaled, after);
     }
     // "$5m", "£3bn", "$5k"
@@ -277,7 +294,8 @@ fn with_unit(lexemes: &[Lexeme], number: Number, next: usize) -> (Value, usize) 
     if number.ordinal {
         return (Value::Number(number), next);
     }
-    let word = |i: usize| lexemes.get(i).filter(|l| !l.line_before).map(|l| l.text.as_str()).unwrap_or_default();
+    let word =
+        |i: usize| lexemes.get(i).filter(|l| !l.line_before).map(|l| l.text.as_str()).unwrap_or_default();
     match word(next) {
         "%" | "percent" | "pct" => return (Value::Percent(number), next + 1),
         "per" if word(next + 1) == "cent" => return (Value::Percent(number), next + 2),
@@ -302,8 +320,9 @@ fn is_approximate(lexemes: &[Lexeme], at: usize) -> bool {
         return chinese_words::APPROXIMATE_WORDS.iter().any(|w| pair.ends_with(w));
     }
     let word = if before.is(".") { back(2) } else { Some(before) };
-    word.is_some_and(|w| english::APPROXIMATE_WORDS.contains(&w.text.as_str()) && !(w.is("c") && !before.is(".")))
-        || before.is("~")
+    word.is_some_and(|w| {
+        english::APPROXIMATE_WORDS.contains(&w.text.as_str()) && (before.is(".") || !w.is("c"))
+    }) || before.is("~")
 }
 
 fn mark(value: Value, approximate: bool) -> Value {
@@ -338,22 +357,51 @@ fn counts_things(lexemes: &[Lexeme], value: &Value, at: usize, next: usize) -> b
     let timely = before.is_some_and(|l| {
         matches!(
             l.text.as_str(),
-            "in" | "since" | "until" | "of" | "by" | "from" | "to" | "during" | "the" | "before" | "after" | "early" | "late" | "mid"
-                | "," | "(" | "year" | "circa" | "and" | "-" | "–" | "between" | "his" | "her" | "their" | "its" | "'" | "s"
+            "in" | "since"
+                | "until"
+                | "of"
+                | "by"
+                | "from"
+                | "to"
+                | "during"
+                | "the"
+                | "before"
+                | "after"
+                | "early"
+                | "late"
+                | "mid"
+                | ","
+                | "("
+                | "year"
+                | "circa"
+                | "and"
+                | "-"
+                | "–"
+                | "between"
+                | "his"
+                | "her"
+                | "their"
+                | "its"
+                | "'"
+                | "s"
         ) || english::MONTHS.iter().any(|(m, _)| l.is(m))
     });
     let plural = following.is_word()
         && !following.capital
         && following.space_before
         && (following.text.len() > 3 && following.text.ends_with('s') && !following.text.ends_with("ss")
-            || matches!(following.text.as_str(), "people" | "men" | "women" | "children" | "feet" | "inhabitants"));
+            || matches!(
+                following.text.as_str(),
+                "people" | "men" | "women" | "children" | "feet" | "inhabitants"
+            ));
     plural && !timely
 }
 
 /// "World War II", "Chapter IV".
 fn roman_at(lexemes: &[Lexeme], at: usize) -> Option<Value> {
     let lexeme = lexemes.get(at).filter(|l| l.is_word() && l.capital && l.space_before)?;
-    let before = lexemes.get(at.checked_sub(1)?).filter(|l| english::ROMAN_CONTEXT.contains(&l.text.as_str()))?;
+    let before =
+        lexemes.get(at.checked_sub(1)?).filter(|l| english::ROMAN_CONTEXT.contains(&l.text.as_str()))?;
     let number = number::roman(&lexeme.text)?;
     before.is_word().then(|| Value::Number(Number::exact(Decimal::from(number))))
 }

@@ -53,7 +53,13 @@ fn one_date_in_many_writings() {
 
 #[test]
 fn one_number_in_many_writings() {
-    all_same(&["4523000", "4,523,000", "4.523 million", "452.3万", "four million five hundred and twenty-three thousand"]);
+    all_same(&[
+        "4523000",
+        "4,523,000",
+        "4.523 million",
+        "452.3万",
+        "four million five hundred and twenty-three thousand",
+    ]);
     all_same(&["twelve", "12", "a dozen", "十二"]);
     all_same(&["1500000", "1,500,000", "1.5 million", "150万", "1.5-million"]);
     all_same(&["三百万", "3000000", "300万", "three million"]);
@@ -111,7 +117,14 @@ fn different_and_incomparable_values() {
     ] {
         assert_eq!(compared(a, b), Comparison::Different, "{a} / {b}");
     }
-    for (a, b) in [("5 km", "5 kg"), ("$5", "€5"), ("January 15", "1967"), ("5%", "5 km"), ("12", "1967-01-15"), ("7", "5 km")] {
+    for (a, b) in [
+        ("5 km", "5 kg"),
+        ("$5", "€5"),
+        ("January 15", "1967"),
+        ("5%", "5 km"),
+        ("12", "1967-01-15"),
+        ("7", "5 km"),
+    ] {
         assert_eq!(compared(a, b), Comparison::Incomparable, "{a} / {b}");
     }
 }
@@ -138,7 +151,16 @@ fn units_convert_where_the_conversion_is_exact() {
 
 #[test]
 fn ranges_are_read_whole() {
-    for text in ["1990-1995", "1990–95", "from 1990 to 1995", "1990 to 1995", "between 1990 and 1995", "1990年至1995年", "从1990年到1995年", "1990-1995年"] {
+    for text in [
+        "1990-1995",
+        "1990–95",
+        "from 1990 to 1995",
+        "1990 to 1995",
+        "between 1990 and 1995",
+        "1990年至1995年",
+        "从1990年到1995年",
+        "1990-1995年",
+    ] {
         assert_eq!(compare(&one(text), &one("1990-1995")), Comparison::Same, "{text}");
     }
     assert_eq!(one("between 10 and 12").to_string(), "10-12");
@@ -155,7 +177,8 @@ fn ranges_are_read_whole() {
 #[test]
 fn values_stand_in_prose() {
     let text = "On January 15, 1967, about 61,946 people saw the first game at $12 a seat; it took 2 hours 37 minutes.";
-    let found: Vec<(&str, String)> = values(text).iter().map(|f| (f.span.slice(text).unwrap(), f.value.to_string())).collect();
+    let found: Vec<(&str, String)> =
+        values(text).iter().map(|f| (f.span.slice(text).unwrap(), f.value.to_string())).collect();
     let expected = [
         ("January 15, 1967", "January 15, 1967"),
         ("61,946", "about 61946"),
@@ -167,7 +190,10 @@ fn values_stand_in_prose() {
     assert_eq!(found, expected.map(|(a, b)| (a, b.to_owned())));
     assert_eq!(shown("In 1990 1500 people came, 1990 million more"), ["1990", "1500", "1990000000"]);
     assert_eq!(shown("World War II and Chapter IV, but I am not"), ["2", "4"]);
-    assert_eq!(shown("图书馆建于二〇一九年三月五日，有三百万册，约占百分之五"), ["March 5, 2019", "3000000", "about 5%"]);
+    assert_eq!(
+        shown("图书馆建于二〇一九年三月五日，有三百万册，约占百分之五"),
+        ["March 5, 2019", "3000000", "about 5%"]
+    );
     assert_eq!(shown("a man of one of the B2B groups may march with no one"), [] as [&str; 0]);
     assert_eq!(shown("call 555-123-4567 or see version 1.2.3"), shown("call 555-123-4567"));
     assert_eq!(shown("c. 1500"), ["about 1500"]);
@@ -190,7 +216,20 @@ fn years_are_tokens_as_written() {
 
 #[test]
 fn markers_of_time_and_number() {
-    for text in ["1912", "in March", "Monday", "summer", "the nineties", "the 19th century", "last decade", "三月", "星期一", "May", "世纪", "AD 79"] {
+    for text in [
+        "1912",
+        "in March",
+        "Monday",
+        "summer",
+        "the nineties",
+        "the 19th century",
+        "last decade",
+        "三月",
+        "星期一",
+        "May",
+        "世纪",
+        "AD 79",
+    ] {
         assert!(has_time_marker(text), "{text}");
     }
     for text in ["he may go", "they march on", "the capital", "", "北京", "Marseille"] {

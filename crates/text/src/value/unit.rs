@@ -67,7 +67,7 @@ impl Unit {
     }
 
     /// The number of this unit that `base` is.
-    pub(super) fn from_base(self, base: f64) -> f64 {
+    pub(super) fn of_base(self, base: f64) -> f64 {
         (base - self.entry.offset) / self.entry.factor
     }
 
@@ -87,7 +87,8 @@ impl Unit {
         }
         let (unit, length) = longest?;
         let letter = length == 1 && first.is_word() && first.text.chars().nth(1).is_none();
-        let unclear = letter && (first.space_before && !matches!(first.text.as_str(), "m" | "g") || first.capital);
+        let unclear =
+            letter && (first.space_before && !matches!(first.text.as_str(), "m" | "g") || first.capital);
         let in_as_preposition = first.is("in") || first.is("won") && !first.space_before;
         (!unclear && !in_as_preposition && !first.line_before).then_some((unit, length))
     }
@@ -99,9 +100,11 @@ impl Unit {
             if length == 2 && piece.get(1).is_some_and(|l| l.space_before) {
                 continue;
             }
-            if let Some(entry) = FORMS.get(&join(piece.iter())).filter(|e| e.dimension == Dimension::Currency) {
+            if let Some(entry) = FORMS.get(&join(piece.iter())).filter(|e| e.dimension == Dimension::Currency)
+            {
                 let spelled = piece.iter().all(Lexeme::is_word);
-                let code = piece.first().is_some_and(|l| l.capital && CURRENCY_CODES.contains(&l.text.as_str()));
+                let code =
+                    piece.first().is_some_and(|l| l.capital && CURRENCY_CODES.contains(&l.text.as_str()));
                 if spelled && !code {
                     continue;
                 }

@@ -57,7 +57,7 @@ const THING: &[&str] = &[
 ];
 
 /// The type that `word` (lower-case, singular or plural) asks for, when it decides one. `Entity` for a thing.
-pub(super) fn asked_by(word: &str) -> Option<QuestionType> {
+pub(crate) fn asked_by(word: &str) -> Option<QuestionType> {
     lookup(word).or_else(|| singulars(word).iter().find_map(|w| lookup(w)))
 }
 
