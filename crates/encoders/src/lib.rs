@@ -17,10 +17,12 @@
 mod bert;
 mod config;
 mod embedder;
+mod onnx;
 mod pool;
 mod tokens;
 mod weights;
 
 pub use config::{Activation, BertConfig, Pooling};
 pub use embedder::BertEmbedder;
+pub use onnx::{Head, export_onnx};
 pub use pool::EncoderOptions;

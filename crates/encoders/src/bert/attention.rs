@@ -1,72 +1,72 @@
-//! Multi-head self-attention within one text.
+//! Multi-head self-attention within one text (Vaswani et al., arXiv:1706.03762).
 
 use std::ops::Range;
 
-use counterproof_core::{Error, Result};
-use rten_gemm::{GemmExecutor, GemmInputA, GemmInputB, GemmOptions};
 use rten_simd::SimdOp;
-use rten_tensor::Matrix;
 use rten_vecmath::Softmax;
 
+use super::kernel::{Identity, Panels, Product, Rows};
+
+/// Queries whose scores are held at a time: they stay in the processor's cache however long the text is.
+const QUERIES: usize = 48;
+
 /// The arithmetic of attention and the room it needs.
-pub(crate) struct Attention {
-    gemm: GemmExecutor,
+pub(super) struct Attention {
     heads: usize,
     head_size: usize,
+    keys: Panels,
+    values: Panels,
     scores: Vec<f32>,
-    values: Vec<f32>,
 }
 
 impl Attention {
-    pub(crate) fn new(heads: usize, head_size: usize) -> Self {
-        Self { gemm: GemmExecutor::new(), heads, head_size, scores: Vec::new(), values: Vec::new() }
+    pub(super) fn new(heads: usize, head_size: usize) -> Self {
+        let (keys, values) = (Panels::default(), Panels::default());
+        Self { heads, head_size, keys, values, scores: Vec::new() }
     }
 
     /// Lets the tokens `rows` look at each other: reads their queries, keys and values (`tokens x 3 hidden`, the
     /// queries scaled) and writes their contexts (`tokens x hidden`).
-    pub(crate) fn attend(&mut self, qkv: &[f32], context: &mut [f32], rows: Range<usize>) -> Result<()> {
-        let failed = |error: &dyn std::fmt::Display| Error::failed("attending", error);
-        let (hidden, size, length) = (self.heads * self.head_size, self.head_size, rows.len());
-        if length == 0 {
-            return Ok(());
-        }
-        self.scores.resize(length * length, 0.0);
-        self.values.resize(length * size, 0.0);
-        let strides = [3 * hidden, 1];
+    pub(super) fn attend(&mut self, qkv: &[f32], context: &mut [f32], rows: Range<usize>) {
+        let (size, length) = (self.head_size, rows.len());
+        let hidden = self.heads * size;
+        let stride = 3 * hidden;
+        self.scores.resize(QUERIES.min(length) * length, 0.0);
+        // The part of every token's numbers that starts at `offset`, up to the end of the data.
+        let part = |row: usize, offset: usize| qkv.get(row * stride + offset..).unwrap_or_default();
         for head in 0..self.heads {
-            let part = |which: usize| {
-                let start = rows.start * 3 * hidden + which * hidden + head * size;
-                let data = qkv.get(start..start + (length - 1) * 3 * hidden + size).unwrap_or_default();
-                Matrix::from_data_with_strides([length, size], data, strides).map_err(|e| failed(&e))
+            let places = |which: usize| {
+                let offset = which * hidden + head * size;
+                rows.clone().map(move |row| part(row, offset).get(..size).unwrap_or_default())
             };
-            let (query, key, value) = (part(0)?, part(1)?, part(2)?);
-            self.gemm
-                .gemm(
-                    &mut self.scores,
-                    GemmInputA::Unpacked(query),
-                    GemmInputB::Unpacked(key.transposed()),
-                    GemmOptions::default(),
-                )
-                .map_err(|e| failed(&e))?;
-            for row in self.scores.chunks_exact_mut(length) {
-                Softmax::new_mut(row).dispatch();
-            }
-            let scores = Matrix::from_data([length, length], self.scores.as_slice());
-            self.gemm
-                .gemm(
-                    &mut self.values,
-                    GemmInputA::Unpacked(scores),
-                    GemmInputB::Unpacked(value),
-                    GemmOptions::default(),
-                )
-                .map_err(|e| failed(&e))?;
-            let out = context.chunks_exact_mut(hidden).skip(rows.start);
-            for (out, values) in out.zip(self.values.chunks_exact(size)) {
-                if let Some(out) = out.get_mut(head * size..(head + 1) * size) {
-                    out.copy_from_slice(values);
+            self.keys.from_columns(size, places(1));
+            self.values.from_rows(size, places(2));
+            for first in rows.clone().step_by(QUERIES) {
+                let count = QUERIES.min(rows.end - first);
+                Product {
+                    x: Rows { data: part(first, head * size), stride, count },
+                    panels: &self.keys,
+                    bias: None,
+                    out: &mut self.scores,
+                    out_stride: length,
+                    accumulate: false,
+                    f: Identity,
                 }
+                .dispatch();
+                for scores in self.scores.chunks_exact_mut(length).take(count) {
+                    Softmax::new_mut(scores).dispatch();
+                }
+                Product {
+                    x: Rows { data: &self.scores, stride: length, count },
+                    panels: &self.values,
+                    bias: None,
+                    out: context.get_mut(first * hidden + head * size..).unwrap_or_default(),
+                    out_stride: hidden,
+                    accumulate: false,
+                    f: Identity,
+                }
+                .dispatch();
             }
         }
-        Ok(())
     }
 }

@@ -1,22 +1,21 @@
-//! Dense layers: a matrix packed once for the processor's kernel, and a bias.
+//! Dense layers: a matrix laid out once for the kernel, and a bias.
 
-use counterproof_core::{Error, Result};
-use rten_gemm::{BiasVector, GemmExecutor, GemmInputA, GemmInputB, GemmOptions, PackedBMatrix};
-use rten_tensor::Matrix;
+use counterproof_core::Result;
+use rten_simd::{SimdOp, SimdUnaryOp};
 
+use super::kernel::{Identity, Panels, Product, Rows, padded};
 use crate::weights::Weights;
 
 /// `x * W^T + b`, as PyTorch's `nn.Linear` has it.
-pub(crate) struct Linear {
-    weight: PackedBMatrix<f32>,
+pub(super) struct Linear {
+    weight: Panels,
     bias: Vec<f32>,
-    inputs: usize,
 }
 
 impl Linear {
     /// Joins the layers named in `parts`, each `inputs` to `outputs` and multiplied by its factor, into one whose
     /// outputs stand side by side.
-    pub(crate) fn load(
+    pub(super) fn load(
         weights: &Weights,
         parts: &[(&str, f32)],
         inputs: usize,
@@ -27,26 +26,32 @@ impl Linear {
             weights.tensor(&format!("{name}.weight"), &[outputs, inputs])?.append_to(&mut matrix, *scale);
             weights.tensor(&format!("{name}.bias"), &[outputs])?.append_to(&mut bias, *scale);
         }
-        let matrix = Matrix::from_data([bias.len(), inputs], matrix.as_slice());
-        let weight = GemmExecutor::new().prepack_b(matrix.transposed());
-        Ok(Self { weight, bias, inputs })
+        let mut weight = Panels::default();
+        weight.from_columns(inputs, matrix.chunks_exact(inputs));
+        Ok(Self { weight, bias: padded(bias) })
     }
 
-    /// Writes the layer's value at each row of `x` to the row of `out`.
-    pub(crate) fn apply(&self, x: &[f32], out: &mut [f32]) -> Result<()> {
-        self.run(x, out, 0.0)
+    /// Writes `f` of the layer's value at each row of `x` to the row of `out`.
+    pub(super) fn apply(&self, x: &[f32], f: impl SimdUnaryOp<f32>, out: &mut [f32]) {
+        self.run(x, f, out, false);
     }
 
     /// Adds the layer's value at each row of `x` to the row of `out`.
-    pub(crate) fn add_to(&self, x: &[f32], out: &mut [f32]) -> Result<()> {
-        self.run(x, out, 1.0)
+    pub(super) fn add_to(&self, x: &[f32], out: &mut [f32]) {
+        self.run(x, Identity, out, true);
     }
 
-    fn run(&self, x: &[f32], out: &mut [f32], beta: f32) -> Result<()> {
-        let x = Matrix::from_data([x.len() / self.inputs, self.inputs], x);
-        let options = GemmOptions { beta, bias: Some(BiasVector::Row(&self.bias)), ..GemmOptions::default() };
-        GemmExecutor::new()
-            .gemm(out, GemmInputA::Unpacked(x), GemmInputB::Packed(&self.weight), options)
-            .map_err(|error| Error::failed("multiplying matrices", error))
+    fn run(&self, x: &[f32], f: impl SimdUnaryOp<f32>, out: &mut [f32], accumulate: bool) {
+        let stride = self.weight.depth();
+        Product {
+            x: Rows { data: x, stride, count: x.len() / stride.max(1) },
+            panels: &self.weight,
+            bias: Some(&self.bias),
+            out,
+            out_stride: self.weight.columns(),
+            accumulate,
+            f,
+        }
+        .dispatch();
     }
 }

@@ -5,14 +5,17 @@
 //! text at a time. So no arithmetic is spent on padding, and a vector cannot depend on the texts beside it.
 
 mod attention;
+mod kernel;
 mod linear;
 mod ops;
 
 use counterproof_core::{Error, Result};
+use rten_vecmath::{ApproxGelu, Gelu};
 
 use self::attention::Attention;
+use self::kernel::Identity;
 use self::linear::Linear;
-use self::ops::LayerNorm;
+use self::ops::{LayerNorm, Relu};
 use crate::config::{Activation, BertConfig};
 use crate::tokens::Sequence;
 use crate::weights::{Table, Weights};
@@ -100,22 +103,21 @@ impl BertModel {
         let mut inner = vec![0.0; tokens * self.config.intermediate_size];
         let mut attention = Attention::new(self.config.num_attention_heads, self.config.head_size());
         for layer in &self.layers {
-            layer.qkv.apply(&x, &mut qkv)?;
+            layer.qkv.apply(&x, Identity, &mut qkv);
             let mut start = 0;
             for sequence in batch {
                 let end = start + sequence.len();
-                attention.attend(&qkv, &mut context, start..end)?;
+                attention.attend(&qkv, &mut context, start..end);
                 start = end;
             }
-            layer.attention_output.add_to(&context, &mut x)?;
+            layer.attention_output.add_to(&context, &mut x);
             layer.attention_norm.apply(&mut x);
-            layer.inner.apply(&x, &mut inner)?;
             match self.config.hidden_act {
-                Activation::Gelu => ops::gelu(&mut inner),
-                Activation::GeluTanh => ops::gelu_tanh(&mut inner),
-                Activation::Relu => ops::relu(&mut inner),
+                Activation::Gelu => layer.inner.apply(&x, Gelu {}, &mut inner),
+                Activation::GeluTanh => layer.inner.apply(&x, ApproxGelu {}, &mut inner),
+                Activation::Relu => layer.inner.apply(&x, Relu, &mut inner),
             }
-            layer.output.add_to(&inner, &mut x)?;
+            layer.output.add_to(&inner, &mut x);
             layer.output_norm.apply(&mut x);
         }
         Ok(x)

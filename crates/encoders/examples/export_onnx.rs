@@ -1,0 +1,12 @@
+//! Writes the encoder of a model folder as an ONNX file: `export_onnx MODEL_DIR OUT_DIR`.
+
+use counterproof_encoders::{Head, export_onnx};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(dir), Some(out)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: export_onnx MODEL_DIR OUT_DIR".into());
+    };
+    println!("{}", export_onnx(dir, Head::HiddenStates, out)?.display());
+    Ok(())
+}
