@@ -1,0 +1,38 @@
+//! `repair`: puts a short answer to the test and repairs it, after CounterRefine (arXiv 2603.16091).
+//!
+//! The draft itself becomes a query, so that what speaks against it is looked for on purpose. A gate then keeps the
+//! draft or proposes another answer, and a proposal has to pass twelve deterministic rules before it is accepted.
+//! Whatever happens, the answer that comes out is the draft byte for byte, or a revision that passed the rules.
+//!
+//! The way of one question: [`queries`] -> [`Pool`] -> a [`Gate`] -> [`Rule`]s -> normalisation -> [`RepairReport`].
+
+mod config;
+mod draft;
+mod estimate;
+mod gate;
+mod ledger;
+mod locate;
+mod normal;
+mod pipeline;
+mod pool;
+mod prompts;
+mod query;
+mod reason;
+mod report;
+mod rules;
+
+pub use config::{Ablations, GateKind, RepairConfig, ScoreGateConfig};
+pub use estimate::Estimate;
+pub use gate::{
+    Alternative, Candidate, Contest, EvidenceSentence, Gate, GateCase, Gathered, Ruling, ScoreGate, TextGate,
+    gather,
+};
+pub use ledger::Ledger;
+pub use locate::{EvidenceRef, Located, best_sentence, locate};
+pub use normal::normalise;
+pub use pipeline::Repair;
+pub use pool::{Pool, PoolPassage};
+pub use query::{QueryRole, queries};
+pub use reason::{Decision, Reason, Rule};
+pub use report::{REPAIR_SCHEMA, RepairReport};
+pub use rules::{Accepted, Case, Proposal, means_the_same, validate};
