@@ -55,7 +55,7 @@ pub fn detect(text: &str) -> Language {
         }
         in_word = is_latin(c) || (in_word && matches!(c, '\'' | '’'));
     }
-    if kana > 0 && kana * 8 >= han && kana * 4 >= latin_words {
+    if kana > 0 && kana * 8 >= han && kana + han >= latin_words {
         return Language::Other;
     }
     if han > 0 && han >= latin_words {
@@ -113,6 +113,7 @@ mod tests {
             "what does 龍 mean in Chinese?",
             "name the capital of burkina faso",
             "Kraków",
+            "What year did Kinoko Teikoku release their first single Taikutsu Shinogi (退屈しのぎ)?",
             "Maria Skłodowska-Curie",
         ] {
             assert_eq!(detect(text), Language::English, "{text}");

@@ -53,20 +53,21 @@ fn ends_with_abbreviation(sentence: &str, rest: &str) -> bool {
     let word = body.get(word_start..).unwrap_or_default();
     let lower = word.to_lowercase();
     let lower = lower.as_str();
-    let next = rest.trim_start();
+    let next =
+        rest.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '“' | '\'' | '(' | '['));
     let next_word: String = next.chars().take_while(|c| c.is_alphanumeric()).take(20).collect();
     if next_word.is_empty() {
         return false;
     }
-    if english::NUMBER_ABBREVIATIONS.contains(&lower) {
+    let capital = word.starts_with(char::is_uppercase);
+    let initial = capital && word.chars().nth(1).is_none() && word != "I";
+    if !initial && english::NUMBER_ABBREVIATIONS.contains(&lower) {
         return next_word.starts_with(|c: char| c.is_numeric());
     }
-    let capital = word.starts_with(char::is_uppercase);
     let opener = english::SENTENCE_OPENERS.contains(&next_word.to_lowercase().as_str());
     if english::OPEN_ABBREVIATIONS.contains(&lower) && (word.chars().nth(1).is_some() || !opener) {
         return true;
     }
-    let initial = capital && word.chars().nth(1).is_none() && !matches!(word, "I");
     let initials = capital && word.contains('.') && word.split('.').all(|p| p.chars().count() == 1);
     (initial || initials || english::CLOSE_ABBREVIATIONS.contains(&lower)) && !opener
 }
@@ -101,6 +102,7 @@ mod tests {
             "It costs 3.5 million, i.e. No. 5 of the list, e.g. Apple Inc. in 1999.",
             "George H. W. Bush lived at St. Mary's.",
             "He left at 5 p.m. on Monday.",
+            "Edward A. \"Ted\" Irving won the Francis P. Garvan Medal.",
         ] {
             assert_eq!(split(text), [text]);
         }

@@ -54,7 +54,7 @@ pub const SENTENCE_OPENERS: &[&str] = &[
     "her", "its", "their", "there", "however", "after", "before", "during", "when", "while", "although", "as", "by",
     "for", "from", "since", "but", "and", "if", "because", "both", "one", "some", "many", "most", "other", "another",
     "according", "as", "with", "under", "until", "later", "then", "also", "despite", "following", "born", "who",
-    "what", "where", "how", "why", "i", "you", "not", "no", "yes", "to",
+    "what", "where", "how", "why",
 ];
 
 /// Months with their number; three-letter forms are listed beside the whole word.

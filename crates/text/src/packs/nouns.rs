@@ -11,7 +11,9 @@ const NUMBER: &[&str] = &[
     "price", "cost", "rank", "capacity", "width", "depth", "weight", "speed", "temperature", "area", "size", "rate",
     "ratio", "proportion", "fraction", "quantity", "duration", "elevation", "altitude", "diameter", "radius", "volume",
     "mass", "frequency", "runtime", "salary", "budget", "revenue", "attendance", "count", "density", "magnitude", "gdp",
-    "atomic number", "value", "share",
+    "value", "share", "membership", "wingspan", "wheelbase", "isolation", "brightness", "ranking", "half-life", "horsepower", "footage",
+    "stability", "durability", "resolution", "dimension", "measurement", "prominence", "circumference", "latitude", "longitude", "voltage",
+    "thickness", "strength", "yield", "fee", "tonnage", "displacement", "wavelength", "week",
 ];
 const PLACE: &[&str] = &[
     "city", "town", "country", "county", "state", "province", "village", "region", "continent", "river", "island",
@@ -39,7 +41,14 @@ const PERSON: &[&str] = &[
     "officer", "soldier", "pilot", "nominee", "candidate", "successor", "predecessor", "owner", "editor", "narrator",
     "speaker", "monarch", "ruler", "pharaoh", "sultan", "duke", "earl", "count", "knight", "lord", "lady", "celebrity",
     "individual", "filmmaker", "activist", "businessman", "businesswoman", "entrepreneur", "wrestler", "skater",
-    "surname", "nickname", "driver", "skier", "gymnast", "racer", "star", "justice", "dj", "lyricist", "naturalist",
+    "surname", "driver", "streamer", "youtuber", "contestant", "survivor", "perpetrator", "settler", "nurse", "commander", "announcer",
+    "villain", "surgeon", "attorney", "runner-up", "partner", "friend", "boyfriend", "girlfriend", "son-in-law", "daughter-in-law",
+    "brother-in-law", "father-in-law", "mother-in-law", "chef", "criminal", "nobleman", "noblewoman", "typographer", "angel", "companion",
+    "grandson", "granddaughter", "great-grandson", "stepfather", "stepmother", "twin", "commissioner", "chairwoman", "physician", "programmer",
+    "detective", "impersonator", "priest", "monk", "nun", "missionary", "victim", "killer", "murderer", "assassin", "patron", "trainer",
+    "instructor", "translator", "publisher", "caliph", "general", "pseudonym", "sprinter", "runner", "cyclist", "jockey", "umpire", "rower",
+    "diver", "wrestler", "sailor", "merchant", "banker", "tycoon", "spy", "rebel", "warrior", "slave", "servant", "heir", "widow", "mistress",
+    "lover", "ancestor", "descendant", "relative", "colleague", "mentor", "pupil", "disciple", "apostle", "prophet", "goddess", "god", "skier", "gymnast", "racer", "star", "justice", "dj", "lyricist", "naturalist",
 ];
 /// Things that are none of the above, listed so that a modifier before them ("state university") does not decide.
 const THING: &[&str] = &[
@@ -58,7 +67,16 @@ const THING: &[&str] = &[
 
 /// The type that `word` (lower-case, singular or plural) asks for, when it decides one. `Entity` for a thing.
 pub(crate) fn asked_by(word: &str) -> Option<QuestionType> {
-    lookup(word).or_else(|| singulars(word).iter().find_map(|w| lookup(w)))
+    lookup(word).or_else(|| singulars(word).iter().find_map(|w| lookup(w))).or_else(|| names_a_doer(word))
+}
+
+/// Words built as names of persons: "ethnobotanist", "half-sister".
+fn names_a_doer(word: &str) -> Option<QuestionType> {
+    let singular = word.strip_suffix('s').unwrap_or(word);
+    let built = singular.len() > 6 && ["ist", "ician", "grapher", "naut", "woman", "person"].iter().any(|end| singular.ends_with(end));
+    let last = word.rsplit('-').next().filter(|part| part.len() < word.len());
+    let related = last.is_some_and(|part| lookup(part.strip_suffix('s').unwrap_or(part)) == Some(QuestionType::Who));
+    (built && !singular.ends_with("list") && !singular.ends_with("twist") || related).then_some(QuestionType::Who)
 }
 
 fn lookup(word: &str) -> Option<QuestionType> {
@@ -104,6 +122,9 @@ mod tests {
         assert_eq!(asked_by("actresses"), Some(QuestionType::Who));
         assert_eq!(asked_by("years"), Some(QuestionType::Year));
         assert_eq!(asked_by("species"), Some(QuestionType::Entity));
+        assert_eq!(asked_by("ethnobotanist"), Some(QuestionType::Who));
+        assert_eq!(asked_by("half-sisters"), Some(QuestionType::Who));
+        assert_eq!(asked_by("playlist"), None);
         assert_eq!(asked_by("unheardof"), None);
     }
 }

@@ -4,6 +4,7 @@ use counterproof_core::QuestionType;
 
 use crate::packs::nouns::asked_by;
 use crate::sentences::sentences;
+use crate::value::Unit;
 
 const AUXILIARIES: &[&str] = &[
     "is", "are", "was", "were", "do", "does", "did", "has", "have", "had", "can", "could", "will", "would",
@@ -73,8 +74,17 @@ pub(super) fn classify(question: &str) -> QuestionType {
     head_type(&words, at, any_lower_wh)
 }
 
-/// The sentence that asks, of a text of several: the last one with a question mark; all of it when none has.
+/// The sentence that asks, of a text of several: all of it when its first words ask already (a quotation may hold
+/// sentences of its own) or none ends in a question mark; else the last one that does.
 fn last_question(text: &str) -> &str {
+    let asks_at_once = text
+        .split_whitespace()
+        .take_while(|w| is_wh(&w.to_lowercase()) || PREPOSITIONS.contains(&w.to_lowercase().as_str()))
+        .last()
+        .is_some_and(|w| is_wh(&w.to_lowercase()));
+    if asks_at_once && text.matches('?').count() < 2 {
+        return text;
+    }
     let spans = sentences(text);
     spans
         .iter()
@@ -103,7 +113,7 @@ fn words_outside_quotes(text: &str) -> Vec<Word> {
             words.push(Word {
                 lower: "\"".into(),
                 capital: true,
-                comma_after: raw.ends_with(','),
+                comma_after: raw.trim_end_matches(['"', '”', '\'']).ends_with(','),
                 possessive: false,
             });
             continue;
@@ -293,7 +303,11 @@ fn what_type(words: &[Word], from: usize) -> QuestionType {
     {
         return named_type(words, &phrase, name_at, from);
     }
-    noun_phrase_type(&phrase, after_verb).unwrap_or(QuestionType::Entity)
+    let kind = noun_phrase_type(&phrase, after_verb).unwrap_or(QuestionType::Entity);
+    let ranked = phrase.iter().any(|w| matches!(w.lower.as_str(), "place" | "position" | "spot"))
+        && asks_for_a_rank(words);
+    let measured = kind == QuestionType::Entity && names_a_unit(words);
+    if ranked && !after_verb || measured { QuestionType::Number } else { kind }
 }
 
 /// The words of the noun phrase that starts at `at`, without the verb and article before the noun ("what was the release
@@ -312,7 +326,7 @@ fn named_type(words: &[Word], phrase: &[&Word], name_at: usize, from: usize) -> 
     let before: Vec<&str> = phrase.iter().take(name_at).map(|w| w.lower.as_str()).collect();
     if before.iter().any(|w| {
         matches!(*w, "first" | "last" | "maiden" | "middle" | "birth" | "stage" | "pen" | "given" | "family")
-    }) || phrase.get(name_at).is_some_and(|w| w.lower == "surname")
+    }) || phrase.iter().any(|w| matches!(w.lower.as_str(), "surname" | "identity"))
     {
         return QuestionType::Who;
     }
@@ -395,7 +409,41 @@ fn noun_phrase_type(phrase: &[&Word], clause_follows_verb: bool) -> Option<Quest
             break;
         }
     }
-    found
+    // "Which Prime Minister of Italy": an office keeps its meaning in capitals.
+    let office = |w: &&&Word| w.capital && !w.possessive && asked_by(&w.lower) == Some(QuestionType::Who);
+    found.or_else(|| phrase.iter().find(office).map(|_| QuestionType::Who))
+}
+
+/// "in kilometers", "in British pounds": a quantity is asked for.
+fn names_a_unit(words: &[Word]) -> bool {
+    let unit =
+        |at: usize| words.get(at).is_some_and(|w| w.lower.len() > 2 && Unit::named(&w.lower).is_some());
+    words.iter().enumerate().any(|(i, w)| w.lower == "in" && (unit(i + 1) || unit(i + 2)))
+}
+
+/// "what place did she finish", "what position did the album reach".
+fn asks_for_a_rank(words: &[Word]) -> bool {
+    words.iter().any(|w| matches!(w.lower.as_str(), "place" | "position" | "spot"))
+        && words.iter().any(|w| {
+            matches!(
+                w.lower.as_str(),
+                "finish"
+                    | "finished"
+                    | "rank"
+                    | "ranked"
+                    | "achieve"
+                    | "achieved"
+                    | "debut"
+                    | "debuted"
+                    | "peak"
+                    | "reach"
+                    | "land"
+                    | "come"
+                    | "place"
+                    | "chart"
+            )
+        })
+        && !words.iter().any(|w| matches!(w.lower.as_str(), "take" | "took" | "play" | "played"))
 }
 
 /// "What does X mean?", "What is the difference between ...": answers that are sentences, not names.
@@ -460,14 +508,27 @@ fn later_question_word(words: &[Word], any_lower_wh: bool) -> Option<QuestionTyp
         let relative = matches!(lower, "which" | "whom" | "whose")
             && before.is_some_and(|b| PREPOSITIONS.contains(&b.lower.as_str()))
             && next.is_some_and(|n| {
-                PHRASE_ENDS.contains(&n.lower.as_str())
+                PHRASE_ENDS.contains(&n.lower.as_str()) && !AUXILIARIES.contains(&n.lower.as_str())
                     || n.capital
+                        && before.is_none_or(|b| b.lower != "by")
                         && asked_by(&n.lower).is_none()
                         && noun_phrase_type(&noun_phrase(words, i + 1), false).is_none()
             });
-        if asks && !relative {
-            return Some(head_type(words, i, any_lower_wh));
+        if !asks || relative {
+            continue;
         }
+        // "had a length of what in meters?"
+        let measured = i
+            .checked_sub(2)
+            .and_then(|b| words.get(b))
+            .filter(|_| lower == "what" && before.is_some_and(|b| b.lower == "of"));
+        if let Some(kind) = measured.and_then(|noun| asked_by(&noun.lower)) {
+            return Some(kind);
+        }
+        // "was written by which American?": whoever did it.
+        let doer = before.is_some_and(|b| b.lower == "by")
+            && noun_phrase_type(&noun_phrase(words, i + 1), false).is_none();
+        return Some(if doer { QuestionType::Who } else { head_type(words, i, any_lower_wh) });
     }
     None
 }

@@ -66,6 +66,9 @@ fn quantities() {
         ("What percentage of the votes did she win?", Number),
         ("For how long did he rule?", Number),
         ("what was the number of passengers on board", Number),
+        ("The gun had a barrel length of what in meters?", Number),
+        ("What is the topographic isolation of the mountain in kilometers?", Number),
+        ("What place did the skater finish at the championships?", Number),
         ("How did he die?", Other),
         ("how does a fridge work", Other),
     ]);
@@ -105,6 +108,11 @@ fn persons() {
         ("Name the actor who played the doctor.", Who),
         ("the man who invented the telephone was who", Who),
         ("Which film director was born in Rome?", Who),
+        ("Which Prime Minister of Italy was named 'Iron Baron'?", Who),
+        ("Who won the Gerard P. Kuiper Prize in 2001?", Who),
+        ("In the drama \"Happy Valley,\" who does Alec play?", Who),
+        ("What is the name and surname of the first woman to serve as a commissioner?", Who),
+        ("What was the name of Hetty King's half-sister?", Who),
     ]);
 }
 

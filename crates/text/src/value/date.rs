@@ -83,7 +83,10 @@ fn trailing_year(lexemes: &[Lexeme], at: usize) -> Option<(i32, usize)> {
 fn month_first(lexemes: &[Lexeme], at: usize) -> Option<(Value, usize)> {
     let (month, after_month) = month_name(lexemes, at)?;
     let the = usize::from(same_line(lexemes, after_month).is_some_and(|l| l.is("the")));
-    if let Some((day, after_day)) = day_at(lexemes, after_month + the) {
+    // In "January 3 BC" the figure is a year.
+    let day = day_at(lexemes, after_month + the)
+        .filter(|(_, after)| same_line(lexemes, *after).and_then(|_| era_at(lexemes, *after)).is_none());
+    if let Some((day, after_day)) = day {
         // "June 1967" never lands here: a year has more than two digits. "May 5 million" is no date.
         if lexemes
             .get(after_day)
