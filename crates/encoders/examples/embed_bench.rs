@@ -1,6 +1,6 @@
 //! Embeds a list of texts again and again and says how long it took: the Rust side of `scripts/bench_embedding.py`.
 //!
-//! `embed_bench MODEL_DIR TEXTS.json THREADS REPEATS` prints one JSON line a repeat on standard output, when a line
+//! `embed_bench MODEL_DIR TEXTS.json THREADS` prints one JSON line a run on standard output, when a line
 //! arrives on standard input, so that the script can let it and another runtime run in turn.
 
 use std::io::{BufRead, Write};
@@ -33,8 +33,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 /// Processor time of this process in seconds, all threads together, where the system tells.
 fn cpu_seconds() -> f64 {
-    let stat = std::fs::read_to_string("/proc/self/schedstat").ok();
-    let _ = stat;
     let mut total = 0u64;
     for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
         let stat = std::fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();

@@ -195,6 +195,23 @@ pub(crate) fn window(dir: &Path) -> Result<Option<usize>> {
     Ok(read_json::<File>(&dir.join("sentence_bert_config.json"))?.and_then(|file| file.max_seq_length))
 }
 
+/// How many tokens a model of any family has positions for, if its `config.json` says so.
+pub(crate) fn positions(dir: &Path) -> Result<Option<usize>> {
+    #[derive(Deserialize)]
+    struct File {
+        #[serde(default)]
+        model_type: String,
+        max_position_embeddings: Option<usize>,
+        #[serde(default)]
+        pad_token_id: usize,
+    }
+    let positions = |file: File| {
+        let taken = if file.model_type.contains("roberta") { file.pad_token_id + 1 } else { 0 };
+        file.max_position_embeddings.map(|rows| rows.saturating_sub(taken))
+    };
+    Ok(read_json::<File>(&dir.join("config.json"))?.and_then(positions))
+}
+
 /// Reads a JSON file; `None` if there is none.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let bytes = match std::fs::read(path) {

@@ -1,28 +1,32 @@
-//! Text embeddings by a BERT encoder.
+//! Text embeddings by an encoder.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use counterproof_core::{Embedder, Error, Result, sha256_hex};
+use counterproof_core::{Embedder, Error, Result};
 use rayon::prelude::*;
 
 use crate::bert::BertModel;
 use crate::config::{self, BertConfig, Pooling};
+use crate::digest::file_sha256;
 use crate::pool::{Cancelled, EncoderOptions, Never, Pool};
+use crate::runtime::{OnnxModel, Runtime, find_onnx};
 use crate::tokens::{Sequence, WindowTokenizer};
 use crate::weights::Weights;
 
 /// The window of sentence-transformers' all-MiniLM-L6-v2, in tokens.
 const DEFAULT_MAX_TOKENS: usize = 256;
 
-/// Tokens that are computed together by one thread: enough that reading the weights costs little beside the
-/// arithmetic, few enough that the hidden states stay in the processor's cache.
+/// Tokens that are computed together: enough that reading the weights costs little beside the arithmetic, few enough
+/// that the hidden states stay in the processor's cache.
 const TOKENS_PER_GROUP: usize = 512;
 
-/// An [`Embedder`] that runs a BERT encoder in this process.
+/// An [`Embedder`] that runs an encoder in this process.
 ///
-/// Texts are computed on threads of its own, without padding; a text's vector does not depend on the texts beside it.
+/// BERT and RoBERTa encoders are computed from their safetensors, without padding; an encoder of another family is
+/// run from its `.onnx` file. Either way on threads of its own, and a text's vector does not depend on the texts
+/// beside it.
 #[derive(Clone)]
 pub struct BertEmbedder {
     shared: Arc<Shared>,
@@ -32,35 +36,49 @@ pub struct BertEmbedder {
 struct Shared {
     identity: String,
     tokenizer: WindowTokenizer,
-    model: BertModel,
+    runtime: Runtime,
     pooling: Pooling,
 }
 
 impl BertEmbedder {
-    /// Loads the model folder `dir`: `config.json`, `tokenizer.json`, `model.safetensors`, and, where they are,
-    /// `1_Pooling/config.json` and `sentence_bert_config.json`. Blocks for about a tenth of a second.
+    /// Loads the model folder `dir`: `tokenizer.json`, and either `config.json` with `model.safetensors` or
+    /// `model.onnx` (perhaps in a folder `onnx`); where they are, `1_Pooling/config.json` and
+    /// `sentence_bert_config.json` are followed. Blocks for about a tenth of a second.
+    ///
+    /// The first opening keeps the SHA-256 of the weights beside them, if the folder can be written to.
     ///
     /// # Errors
     /// A file is missing, damaged, or of a model that cannot be run; the error names it.
     pub fn open(dir: impl AsRef<Path>, options: &EncoderOptions) -> Result<Self> {
         let dir = dir.as_ref();
         let pool = Pool::new(options.threads)?;
-        let config = BertConfig::read(dir)?;
         let pooling = Pooling::read(dir)?;
         let window = options.max_tokens.or(config::window(dir)?).unwrap_or(DEFAULT_MAX_TOKENS);
-        let max_tokens = window.clamp(3, config.max_tokens().max(3));
-        let weights = Weights::open(&dir.join("model.safetensors"))?;
-        let (tokenizer, (model, digest)) = pool.run(|| {
-            rayon::join(
-                || WindowTokenizer::open(&dir.join("tokenizer.json"), max_tokens),
-                || (BertModel::load(&weights, config), sha256_hex(weights.bytes())),
-            )
-        });
+        let tokenizer_of = |most: usize| {
+            let max_tokens = window.clamp(3, most.max(3));
+            Ok::<_, Error>((WindowTokenizer::open(&dir.join("tokenizer.json"), max_tokens)?, max_tokens))
+        };
+        let safetensors = dir.join("model.safetensors");
+        let config = BertConfig::read(dir).and_then(|config| Ok((config, Weights::open(&safetensors)?)));
+        let ((tokenizer, max_tokens), runtime, file) = match (config, find_onnx(dir)) {
+            (Ok((config, weights)), _) => {
+                let most = config.max_tokens();
+                let (tokenizer, model) =
+                    pool.run(|| rayon::join(|| tokenizer_of(most), || BertModel::load(&weights, config)));
+                (tokenizer?, Runtime::Bert(model?), safetensors)
+            }
+            (Err(_), Some(onnx)) => {
+                let tokenizer = tokenizer_of(config::positions(dir)?.unwrap_or(usize::MAX))?;
+                let model = OnnxModel::load(&onnx, pool.threads(), &tokenizer.0.encode("a")?)?;
+                (tokenizer, Runtime::Onnx(model), onnx)
+            }
+            (Err(error), None) => return Err(error),
+        };
+        let digest = file_sha256(&file)?;
         let folder = || dir.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = options.name.clone().or_else(folder).unwrap_or_else(|| "encoder".to_owned());
         let identity = format!("{name}@{digest}/{}/{max_tokens}", pooling.name());
-        let shared = Shared { identity, tokenizer: tokenizer?, model: model?, pooling };
-        Ok(Self { shared: Arc::new(shared), pool: Arc::new(pool) })
+        Ok(Self { shared: Arc::new(Shared { identity, tokenizer, runtime, pooling }), pool: Arc::new(pool) })
     }
 
     /// As [`embed`](Embedder::embed), blocking this thread until the vectors are there: for callers outside an
@@ -80,7 +98,7 @@ impl Embedder for BertEmbedder {
     }
 
     fn dimension(&self) -> usize {
-        self.shared.model.config().hidden_size
+        self.shared.runtime.hidden_size()
     }
 
     async fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
@@ -103,22 +121,29 @@ impl Shared {
     ) -> Result<Vec<Vec<f32>>> {
         let sequences: Vec<Sequence> =
             texts.par_iter().map(|text| self.tokenizer.encode(text.as_ref())).collect::<Result<_>>()?;
-        let vectors: Vec<Vec<Vec<f32>>> = groups(&sequences, threads)
-            .into_par_iter()
-            .map(|group| {
-                if cancelled.cancelled() {
-                    return Err(Error::failed("embedding", "nobody waits for the vectors any more"));
-                }
-                let states = self.model.forward(&group)?;
-                Ok(self.pool_states(&group, &states))
-            })
-            .collect::<Result<_>>()?;
-        Ok(vectors.into_iter().flatten().collect())
+        let groups = groups(&sequences, threads);
+        let compute = |group: &Vec<(usize, &Sequence)>| {
+            if cancelled.cancelled() {
+                return Err(Error::failed("embedding", "nobody waits for the vectors any more"));
+            }
+            let batch: Vec<&Sequence> = group.iter().map(|&(_, sequence)| sequence).collect();
+            let states = self.runtime.forward(&batch)?;
+            let places = group.iter().map(|&(place, _)| place);
+            Ok(places.zip(self.pool_states(&batch, &states)).collect::<Vec<_>>())
+        };
+        let vectors: Vec<Vec<(usize, Vec<f32>)>> = if self.runtime.one_thread_a_batch() {
+            groups.par_iter().map(compute).collect::<Result<_>>()?
+        } else {
+            groups.iter().map(compute).collect::<Result<_>>()?
+        };
+        let mut vectors: Vec<(usize, Vec<f32>)> = vectors.into_iter().flatten().collect();
+        vectors.sort_unstable_by_key(|&(place, _)| place);
+        Ok(vectors.into_iter().map(|(_, vector)| vector).collect())
     }
 
     /// One unit vector a text from the hidden states of its tokens.
-    fn pool_states(&self, group: &[&Sequence], states: &[f32]) -> Vec<Vec<f32>> {
-        let hidden = self.model.config().hidden_size;
+    fn pool_states(&self, batch: &[&Sequence], states: &[f32]) -> Vec<Vec<f32>> {
+        let hidden = self.runtime.hidden_size();
         let mut rows = states.chunks_exact(hidden);
         let vector = |sequence: &&Sequence| {
             let mut sum = vec![0f32; hidden];
@@ -131,24 +156,27 @@ impl Shared {
             }
             normalised(sum)
         };
-        group.iter().map(vector).collect()
+        batch.iter().map(vector).collect()
     }
 }
 
-/// Cuts a batch, in its order, into groups that a thread computes together.
-fn groups(sequences: &[Sequence], threads: usize) -> Vec<Vec<&Sequence>> {
+/// Cuts a batch into groups that are computed together, longest texts first: texts of a group are alike in length,
+/// so that little is padded where a graph needs padding, and the last groups to be computed are small ones.
+fn groups(sequences: &[Sequence], threads: usize) -> Vec<Vec<(usize, &Sequence)>> {
+    let mut order: Vec<(usize, &Sequence)> = sequences.iter().enumerate().collect();
+    order.sort_by_key(|(_, sequence)| std::cmp::Reverse(sequence.len()));
     let tokens: usize = sequences.iter().map(Sequence::len).sum();
     let most = tokens.div_ceil(threads.max(1)).min(TOKENS_PER_GROUP);
-    let mut groups: Vec<Vec<&Sequence>> = Vec::new();
+    let mut groups: Vec<Vec<(usize, &Sequence)>> = Vec::new();
     let mut room = 0;
-    for sequence in sequences {
+    for (place, sequence) in order {
         match groups.last_mut() {
             Some(group) if sequence.len() <= room => {
-                group.push(sequence);
+                group.push((place, sequence));
                 room -= sequence.len();
             }
             _ => {
-                groups.push(vec![sequence]);
+                groups.push(vec![(place, sequence)]);
                 room = most.saturating_sub(sequence.len());
             }
         }

@@ -78,11 +78,6 @@ impl Weights {
         let columns = shape.last().copied().unwrap_or(1);
         Ok(Table { map: Arc::clone(&self.map), bytes, number, columns })
     }
-
-    /// The bytes of the whole file.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.map
-    }
 }
 
 fn damaged(path: &Path, message: String) -> Error {
@@ -154,20 +149,19 @@ impl Table {
         self.each(self.row(row), out, |out, x| *out += x);
     }
 
-    /// Appends every number to `out`, each multiplied by `scale`.
-    pub(crate) fn append_to(&self, out: &mut Vec<f32>, scale: f32) {
-        let bytes = self.map.get(self.bytes.clone()).unwrap_or_default();
-        let old = out.len();
-        out.resize(old + bytes.len() / self.number.size(), 0.0);
-        if let Some(new) = out.get_mut(old..) {
-            self.each(bytes, new, |out, x| *out = x * scale);
+    /// Calls `put` with each row, in order; the row is only lent.
+    pub(crate) fn each_row(&self, mut put: impl FnMut(&[f32])) {
+        let mut row = vec![0.0; self.columns];
+        for i in 0..self.bytes.len() / (self.columns * self.number.size()).max(1) {
+            self.copy_row(i, &mut row);
+            put(&row);
         }
     }
 
     /// Every number.
     pub(crate) fn to_vec(&self) -> Vec<f32> {
-        let mut out = Vec::new();
-        self.append_to(&mut out, 1.0);
+        let mut out = Vec::with_capacity(self.bytes.len() / self.number.size());
+        self.each_row(|row| out.extend_from_slice(row));
         out
     }
 }

@@ -37,18 +37,31 @@ pub(super) struct Panels {
 }
 
 impl Panels {
+    /// Makes room for a matrix, all zeros.
+    pub(super) fn zeros(depth: usize, columns: usize) -> Self {
+        let mut panels = Self::default();
+        panels.reset(depth, columns);
+        panels
+    }
+
+    /// Sets column `c`.
+    pub(super) fn set_column(&mut self, c: usize, column: impl Iterator<Item = f32>) {
+        let width = panel_columns();
+        let panel = self.data.get_mut(c / width * width * self.depth..).unwrap_or_default();
+        for (place, x) in panel.iter_mut().skip(c % width).step_by(width).zip(column.take(self.depth)) {
+            *place = x;
+        }
+    }
+
     /// Lays out the matrix whose column `c` is `column(c)`, each with `depth` numbers.
     pub(super) fn from_columns<'a>(
         &mut self,
         depth: usize,
         columns: impl ExactSizeIterator<Item = &'a [f32]>,
     ) {
-        let width = self.reset(depth, columns.len());
+        self.reset(depth, columns.len());
         for (c, column) in columns.enumerate() {
-            let panel = self.data.get_mut(c / width * width * depth..).unwrap_or_default();
-            for (place, x) in panel.iter_mut().skip(c % width).step_by(width).zip(column) {
-                *place = *x;
-            }
+            self.set_column(c, column.iter().copied());
         }
     }
 

@@ -21,13 +21,18 @@ impl Linear {
         inputs: usize,
         outputs: usize,
     ) -> Result<Self> {
-        let (mut matrix, mut bias) = (Vec::new(), Vec::new());
+        let mut weight = Panels::zeros(inputs, parts.len() * outputs);
+        let mut bias = Vec::with_capacity(parts.len() * outputs);
         for (name, scale) in parts {
-            weights.tensor(&format!("{name}.weight"), &[outputs, inputs])?.append_to(&mut matrix, *scale);
-            weights.tensor(&format!("{name}.bias"), &[outputs])?.append_to(&mut bias, *scale);
+            let mut column = bias.len();
+            weights.tensor(&format!("{name}.weight"), &[outputs, inputs])?.each_row(|row| {
+                weight.set_column(column, row.iter().map(|x| x * scale));
+                column += 1;
+            });
+            bias.extend(
+                weights.tensor(&format!("{name}.bias"), &[outputs])?.to_vec().iter().map(|x| x * scale),
+            );
         }
-        let mut weight = Panels::default();
-        weight.from_columns(inputs, matrix.chunks_exact(inputs));
         Ok(Self { weight, bias: padded(bias) })
     }
 

@@ -10,6 +10,7 @@ mod linear;
 mod ops;
 
 use counterproof_core::{Error, Result};
+use rayon::prelude::*;
 use rten_vecmath::{ApproxGelu, Gelu};
 
 use self::attention::Attention;
@@ -50,7 +51,7 @@ impl BertModel {
                 epsilon: config.layer_norm_eps,
             })
         };
-        let layers = (0..config.num_hidden_layers).map(|i| {
+        let layers = (0..config.num_hidden_layers).into_par_iter().map(|i| {
             let part = |name: &str| format!("encoder.layer.{i}.{name}");
             let inner = config.intermediate_size;
             let scale = 1.0 / (config.head_size() as f32).sqrt();

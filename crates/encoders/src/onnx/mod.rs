@@ -12,12 +12,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use counterproof_core::{Error, Result, UserError, sha256_hex};
+use counterproof_core::{Error, Result, UserError};
 
 use self::bert::BertGraph;
 use self::graph::{Data, Element, Initializer, OPSET};
 use self::proto::Message;
 use crate::config::BertConfig;
+use crate::digest::file_sha256;
+use crate::files::temporary_in;
 use crate::weights::Weights;
 
 /// Changes whenever the same weights give another graph.
@@ -57,8 +59,8 @@ pub fn export_onnx(dir: impl AsRef<Path>, head: Head, out: impl AsRef<Path>) -> 
     let (dir, out) = (dir.as_ref(), out.as_ref());
     let config = BertConfig::read(dir)?;
     let weights = Weights::open(&dir.join("model.safetensors"))?;
-    let digest = sha256_hex(weights.bytes());
-    let short = digest.as_str().get(..16).unwrap_or_default();
+    let digest = file_sha256(&dir.join("model.safetensors"))?;
+    let short = digest.get(..16).unwrap_or_default();
     let path = out.join(format!("{}-{short}-v{WRITER_VERSION}.onnx", head.name()));
     if path.is_file() {
         return Ok(path);
@@ -66,8 +68,8 @@ pub fn export_onnx(dir: impl AsRef<Path>, head: Head, out: impl AsRef<Path>) -> 
     let bert = BertGraph::build(&weights, &config, head)?;
     let failed = |error: std::io::Error| Error::io("writing", &path, &error);
     std::fs::create_dir_all(out).map_err(failed)?;
-    let mut file = tempfile::NamedTempFile::new_in(out).map_err(failed)?;
-    write(file.as_file_mut(), &bert, digest.as_str(), &path)?;
+    let mut file = temporary_in(out).map_err(failed)?;
+    write(file.as_file_mut(), &bert, &digest, &path)?;
     file.as_file().sync_all().map_err(failed)?;
     file.persist(&path).map_err(|error| failed(error.error))?;
     Ok(path)
