@@ -55,6 +55,7 @@ fn scan(lines: &[Line<'_>], labels: &[Label], given: &Given, fenced: bool) -> Li
     let mut found = Lines { start: usize::MAX, values: vec![None; labels.len()], ..Lines::default() };
     // The label whose value is being read; a label that came before is read past.
     let mut open: Option<usize> = None;
+    let mut label_line = "";
     for line in lines {
         if fenced && line.fence {
             open = None;
@@ -64,15 +65,13 @@ fn scan(lines: &[Line<'_>], labels: &[Label], given: &Given, fenced: bool) -> Li
             .then(|| labelled(line.text, labels))
             .flatten();
         match label {
-            Some((_, value))
-                if given.holds(line.text)
-                    || (value.len() > 2 && given.holds(line_without_marks(line.text))) =>
-            {
+            Some((_, value, said)) if !value.is_empty() && given.holds(said) => {
                 found.ignored.push(line.text.trim().to_owned());
                 note(&mut found.repairs, Repair::Quotation);
             }
-            Some((index, value)) => {
+            Some((index, value, said)) => {
                 open = None;
+                label_line = said;
                 if let Some(slot) = found.values.get_mut(index).filter(|slot| slot.is_none()) {
                     found.start = found.start.min(line.start);
                     *slot = Some(value);
@@ -90,7 +89,15 @@ fn scan(lines: &[Line<'_>], labels: &[Label], given: &Given, fenced: bool) -> Li
                     }
                     value.push_str(line.text);
                 } else if !line.text.trim().is_empty() {
-                    if value.is_empty() {
+                    if value.is_empty() && given.holds(&format!("{label_line}{}", line.text)) {
+                        // Label and value stand on two lines, and so they do in a given text.
+                        found.ignored.push(format!("{label_line} {}", line.text.trim()));
+                        note(&mut found.repairs, Repair::Quotation);
+                        if let Some(slot) = found.values.get_mut(index) {
+                            *slot = None;
+                        }
+                        found.last = None;
+                    } else if value.is_empty() {
                         *value = unwrapped(line.text.trim()).to_owned();
                     } else {
                         found.last = None;
@@ -124,12 +131,8 @@ fn is_mark(c: char) -> bool {
     matches!(c, '*' | '#' | '`' | '_')
 }
 
-fn line_without_marks(line: &str) -> &str {
-    line.trim().trim_matches(|c: char| is_mark(c) || c == '-' || c.is_whitespace())
-}
-
-/// The label that a line starts with, and the value after it.
-fn labelled(line: &str, labels: &[Label]) -> Option<(usize, String)> {
+/// The label that a line starts with, the value after it, and the line from the label on.
+fn labelled<'l>(line: &'l str, labels: &[Label]) -> Option<(usize, String, &'l str)> {
     let line = line.trim_start();
     let bullet = line
         .strip_prefix("- ")
@@ -144,7 +147,7 @@ fn labelled(line: &str, labels: &[Label]) -> Option<(usize, String)> {
     let head = bullet.trim_start_matches(|c: char| is_mark(c) || c.is_whitespace());
     let opened = bullet.get(..bullet.len() - head.len()).unwrap_or_default();
     labels.iter().enumerate().find_map(|(index, label)| {
-        label.names().find_map(|name| Some((index, value_after(strip_fold(head, name)?, opened)?)))
+        label.names().find_map(|name| Some((index, value_after(strip_fold(head, name)?, opened)?, head)))
     })
 }
 

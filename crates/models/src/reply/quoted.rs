@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+use super::choice;
+
 /// The texts that were shown to the model, ready for comparison.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Given {
-    squeezed: Vec<String>,
+    texts: Vec<Squeezed>,
     runs: HashSet<[String; RUN]>,
 }
 
@@ -23,22 +25,22 @@ impl Given {
                     given.runs.insert(run);
                 }
             }
-            given.squeezed.push(squeeze(text));
+            given.texts.push(Squeezed::new(text));
         }
         given
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.squeezed.is_empty()
+        self.texts.is_empty()
     }
 
-    /// Whether `part` stands word for word (but for case and white space) in a given text.
+    /// Whether `part` stands word for word (but for case, white space and emphasis) in a given text.
     pub(super) fn holds(&self, part: &str) -> bool {
         if self.is_empty() {
             return false;
         }
-        let part = squeeze(part);
-        !part.is_empty() && self.squeezed.iter().any(|text| text.contains(&part))
+        let part = Squeezed::new(part).text;
+        !part.is_empty() && self.texts.iter().any(|text| text.holds(&part))
     }
 
     /// `text` without the words that belong to a run that a given text has too.
@@ -75,7 +77,9 @@ impl Given {
 
     /// `text` without lines that are marked as quotations or stand word for word in a given text.
     pub(super) fn without_quoted_lines<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let quoted = |line: &str| is_block_quote(line) || self.holds(line);
+        // A single word is no quotation: "yes" stands in many a text.
+        let long = |line: &str| line.split_whitespace().nth(1).is_some() || line.trim().chars().count() >= 8;
+        let quoted = |line: &str| is_block_quote(line) || (long(line) && self.holds(line));
         if !text.lines().any(quoted) {
             return Cow::Borrowed(text);
         }
@@ -98,16 +102,47 @@ fn fold(word: &str) -> String {
     word.trim_matches(|c: char| !c.is_alphanumeric() && c != '[' && c != ']').to_lowercase()
 }
 
-/// Lower case, runs of white space as one space.
-fn squeeze(text: &str) -> String {
-    let mut squeezed = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !squeezed.is_empty() {
-            squeezed.push(' ');
+/// A text for comparison: lower case, without white space and emphasis, with one kind of colon, since a model that
+/// repeats a line may set it differently.
+#[derive(Debug, Clone)]
+struct Squeezed {
+    text: String,
+    /// The places in `text` that lie inside a word, ascending.
+    inside: Vec<usize>,
+}
+
+impl Squeezed {
+    fn new(text: &str) -> Self {
+        let mut squeezed = Self { text: String::with_capacity(text.len()), inside: Vec::new() };
+        let mut last = None;
+        for c in text.chars() {
+            if c.is_whitespace() || matches!(c, '*' | '#' | '`' | '_') {
+                last = None;
+                continue;
+            }
+            // Writing without spaces has no words whose inside could be told.
+            let of_word = c.is_alphanumeric() && !choice::is_cjk(c);
+            if of_word && last == Some(true) {
+                squeezed.inside.push(squeezed.text.len());
+            }
+            last = Some(of_word);
+            squeezed.text.extend(if c == '：' { ':' } else { c }.to_lowercase());
         }
-        squeezed.extend(word.chars().flat_map(char::to_lowercase));
+        squeezed
     }
-    squeezed
+
+    /// Whether `part`, squeezed too, stands here as whole words.
+    fn holds(&self, part: &str) -> bool {
+        let at_bound = |place: usize| self.inside.binary_search(&place).is_err();
+        let mut from = 0;
+        while let Some(start) = self.text.get(from..).and_then(|t| t.find(part)).map(|i| from + i) {
+            if at_bound(start) && at_bound(start + part.len()) {
+                return true;
+            }
+            from = start + self.text.get(start..).and_then(|t| t.chars().next()).map_or(1, char::len_utf8);
+        }
+        false
+    }
 }
 
 #[cfg(test)]
@@ -126,10 +161,22 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_is_no_quotation_because_its_letters_stand_somewhere() {
+        let given = Given::new(["Yesterday 3 of 12: north and south."].into_iter());
+        for reply in ["yes", "3", "2: no"] {
+            assert_eq!(given.without_quoted_lines(reply), reply);
+        }
+        assert_eq!(given.without_quoted_lines("of 12: north\nyes"), "yes");
+    }
+
+    #[test]
     fn case_and_white_space_do_not_hide_a_repetition() {
         let given = Given::new(["Now print:\n  DECISION:   REVISE\n"].into_iter());
         assert!(given.holds("decision: revise"));
+        assert!(given.holds("- **Decision** : `REVISE`".trim_start_matches("- ")));
         assert!(!given.holds("DECISION: KEEP"));
+        assert!(!given.holds("DECISION: REV"));
+        assert!(Given::new(["请输出决定：修改。"].into_iter()).holds("决定: 修改"));
         assert!(!given.holds("  "));
     }
 }
