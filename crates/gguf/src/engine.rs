@@ -288,3 +288,7 @@ fn no_numbers() -> Error {
     }
     .into()
 }
+
+#[cfg(test)]
+#[path = "engine_tests.rs"]
+mod tests;

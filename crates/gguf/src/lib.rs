@@ -33,6 +33,12 @@ mod sampler;
 mod tokenizer;
 mod worker;
 
+#[cfg(test)]
+mod real_weights_tests;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
 pub use worker::GgufModel;
 
 /// How a GGUF model is run.

@@ -1,5 +1,14 @@
 //! The ways GGUF writes numbers down, and how to read them back. A row of a matrix is a sequence of blocks; a block
 //! holds 32 or 256 small integers with the scales that make numbers of them. Layouts after ggml.
+//!
+//! The kernels are plain counted loops over blocks of constant size: that is the form which is inlined and vectorised
+//! reliably when it is compiled for a processor with more features than the rest of the program.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::needless_range_loop,
+    reason = "all indices are constants or counters within arrays of constant size"
+)]
 
 use super::simd::vectorized;
 
@@ -85,271 +94,266 @@ impl Quantization {
     }
 }
 
+/// Reads blocks with `$read`, as many as both sides hold.
+macro_rules! blocks {
+    ($bytes:ident, $out:ident, $read:ident, $block_bytes:literal, $elements:literal) => {{
+        let blocks = $bytes.as_chunks::<$block_bytes>().0;
+        let out = $out.as_chunks_mut::<$elements>().0;
+        let count = if blocks.len() < out.len() { blocks.len() } else { out.len() };
+        for i in 0..count {
+            $read(&blocks[i], &mut out[i]);
+        }
+    }};
+}
+
 vectorized! {
     /// Reads `bytes`, whole blocks, into `out`, which is as long as they hold numbers.
     pub(crate) fn dequantize<_FMA>(quantization: Quantization, bytes: &[u8], out: &mut [f32]) {
         match quantization {
-            Quantization::F32 => each(bytes, out, |b, o: &mut [f32; 1]| *o = [f32::from_le_bytes(*b)]),
-            Quantization::F16 => each(bytes, out, |b, o: &mut [f32; 1]| *o = [half(*b)]),
-            Quantization::Bf16 => each(bytes, out, |[lo, hi], o: &mut [f32; 1]| {
-                *o = [f32::from_le_bytes([0, 0, *lo, *hi])];
-            }),
-            Quantization::Q4_0 => each(bytes, out, q4_0),
-            Quantization::Q4_1 => each(bytes, out, q4_1),
-            Quantization::Q5_0 => each(bytes, out, q5_0),
-            Quantization::Q5_1 => each(bytes, out, q5_1),
-            Quantization::Q8_0 => each(bytes, out, q8_0),
-            Quantization::Q2K => each(bytes, out, q2_k),
-            Quantization::Q3K => each(bytes, out, q3_k),
-            Quantization::Q4K => each(bytes, out, q4_k),
-            Quantization::Q5K => each(bytes, out, q5_k),
-            Quantization::Q6K => each(bytes, out, q6_k),
+            Quantization::F32 => blocks!(bytes, out, f32_, 4, 1),
+            Quantization::F16 => blocks!(bytes, out, f16, 2, 1),
+            Quantization::Bf16 => blocks!(bytes, out, bf16, 2, 1),
+            Quantization::Q4_0 => blocks!(bytes, out, q4_0, 18, 32),
+            Quantization::Q4_1 => blocks!(bytes, out, q4_1, 20, 32),
+            Quantization::Q5_0 => blocks!(bytes, out, q5_0, 22, 32),
+            Quantization::Q5_1 => blocks!(bytes, out, q5_1, 24, 32),
+            Quantization::Q8_0 => blocks!(bytes, out, q8_0, 34, 32),
+            Quantization::Q2K => blocks!(bytes, out, q2_k, 84, 256),
+            Quantization::Q3K => blocks!(bytes, out, q3_k, 110, 256),
+            Quantization::Q4K => blocks!(bytes, out, q4_k, 144, 256),
+            Quantization::Q5K => blocks!(bytes, out, q5_k, 176, 256),
+            Quantization::Q6K => blocks!(bytes, out, q6_k, 210, 256),
         }
     }
 }
 
 #[inline(always)]
-fn each<const BYTES: usize, const ELEMENTS: usize>(
-    bytes: &[u8],
-    out: &mut [f32],
-    read: impl Fn(&[u8; BYTES], &mut [f32; ELEMENTS]),
-) {
-    for (block, out) in bytes.as_chunks::<BYTES>().0.iter().zip(out.as_chunks_mut::<ELEMENTS>().0) {
-        read(block, out);
-    }
+fn f32_(b: &[u8; 4], out: &mut [f32; 1]) {
+    out[0] = f32::from_bits(u32::from_le_bytes(*b));
+}
+
+#[inline(always)]
+fn f16(b: &[u8; 2], out: &mut [f32; 1]) {
+    out[0] = half(b[0], b[1]);
+}
+
+#[inline(always)]
+fn bf16(b: &[u8; 2], out: &mut [f32; 1]) {
+    out[0] = f32::from_bits(u32::from_le_bytes([0, 0, b[0], b[1]]));
 }
 
 /// A half-precision number, exactly. The product puts the exponent right for normal and subnormal numbers alike;
 /// infinities and NaN do not occur in weights.
 #[inline(always)]
-fn half(bytes: [u8; 2]) -> f32 {
-    let bits = u32::from(u16::from_le_bytes(bytes));
+fn half(low: u8, high: u8) -> f32 {
+    let bits = u16::from_le_bytes([low, high]) as u32;
     let magnitude = f32::from_bits((bits & 0x7fff) << 13) * f32::from_bits(0x7780_0000); // 2^112
     f32::from_bits(magnitude.to_bits() | ((bits & 0x8000) << 16))
 }
 
-/// The bytes from `at` on as an array. All callers ask for constant parts of blocks of constant size.
-#[inline(always)]
-fn part<const N: usize, const BYTES: usize>(block: &[u8; BYTES], at: usize) -> &[u8; N] {
-    const { assert!(N <= BYTES) };
-    block.get(at..).and_then(|b| b.first_chunk()).unwrap_or(const { &[0; N] })
-}
-
-#[inline(always)]
-fn part_mut<const N: usize, const ALL: usize>(out: &mut [f32; ALL], at: usize) -> &mut [f32; N] {
-    const { assert!(N <= ALL) };
-    out.get_mut(at..).and_then(|o| o.first_chunk_mut()).unwrap_or_else(|| unreachable_part())
-}
-
-#[cold]
-fn unreachable_part() -> ! {
-    unreachable!("the parts of a block are constants within it")
-}
-
 #[inline(always)]
 fn q4_0(b: &[u8; 18], out: &mut [f32; 32]) {
-    let d = half(*part(b, 0));
-    let q: &[u8; 16] = part(b, 2);
-    for (o, q) in part_mut::<16, 32>(out, 0).iter_mut().zip(q) {
-        *o = d * (i32::from(q & 15) - 8) as f32;
+    let d = half(b[0], b[1]);
+    for j in 0..16 {
+        out[j] = d * ((b[2 + j] & 15) as i32 - 8) as f32;
     }
-    for (o, q) in part_mut::<16, 32>(out, 16).iter_mut().zip(q) {
-        *o = d * (i32::from(q >> 4) - 8) as f32;
+    for j in 0..16 {
+        out[16 + j] = d * ((b[2 + j] >> 4) as i32 - 8) as f32;
     }
 }
 
 #[inline(always)]
 fn q4_1(b: &[u8; 20], out: &mut [f32; 32]) {
-    let (d, m) = (half(*part(b, 0)), half(*part(b, 2)));
-    let q: &[u8; 16] = part(b, 4);
-    for (o, q) in part_mut::<16, 32>(out, 0).iter_mut().zip(q) {
-        *o = d * f32::from(q & 15) + m;
+    let (d, m) = (half(b[0], b[1]), half(b[2], b[3]));
+    for j in 0..16 {
+        out[j] = d * (b[4 + j] & 15) as f32 + m;
     }
-    for (o, q) in part_mut::<16, 32>(out, 16).iter_mut().zip(q) {
-        *o = d * f32::from(q >> 4) + m;
+    for j in 0..16 {
+        out[16 + j] = d * (b[4 + j] >> 4) as f32 + m;
     }
 }
 
-/// The 32 five-bit integers of a Q5 block: four bits from `q`, the fifth from the bit field `high`.
+/// The fifth bits of a block are a field of 32; bit `j` as 16 or 0.
 #[inline(always)]
-fn five_bits(high: &[u8; 4], q: &[u8; 16]) -> [i32; 32] {
-    let high = u32::from_le_bytes(*high);
-    let mut out = [0; 32];
-    let (low_half, high_half) = out.split_at_mut(16);
-    for (j, (o, q)) in low_half.iter_mut().zip(q).enumerate() {
-        *o = i32::from(q & 15) | (((high >> j) & 1) << 4) as i32;
-    }
-    for (j, (o, q)) in high_half.iter_mut().zip(q).enumerate() {
-        *o = i32::from(q >> 4) | (((high >> (j + 16)) & 1) << 4) as i32;
-    }
-    out
+fn fifth_bit(field: u32, j: u32) -> i32 {
+    (((field >> j) & 1) << 4) as i32
 }
 
 #[inline(always)]
 fn q5_0(b: &[u8; 22], out: &mut [f32; 32]) {
-    let d = half(*part(b, 0));
-    for (o, q) in out.iter_mut().zip(five_bits(part(b, 2), part(b, 6))) {
-        *o = d * (q - 16) as f32;
+    let d = half(b[0], b[1]);
+    let high = u32::from_le_bytes([b[2], b[3], b[4], b[5]]);
+    for j in 0..16 {
+        out[j] = d * (((b[6 + j] & 15) as i32 | fifth_bit(high, j as u32)) - 16) as f32;
+    }
+    for j in 0..16 {
+        out[16 + j] = d * (((b[6 + j] >> 4) as i32 | fifth_bit(high, j as u32 + 16)) - 16) as f32;
     }
 }
 
 #[inline(always)]
 fn q5_1(b: &[u8; 24], out: &mut [f32; 32]) {
-    let (d, m) = (half(*part(b, 0)), half(*part(b, 2)));
-    for (o, q) in out.iter_mut().zip(five_bits(part(b, 4), part(b, 8))) {
-        *o = d * q as f32 + m;
+    let (d, m) = (half(b[0], b[1]), half(b[2], b[3]));
+    let high = u32::from_le_bytes([b[4], b[5], b[6], b[7]]);
+    for j in 0..16 {
+        out[j] = d * ((b[8 + j] & 15) as i32 | fifth_bit(high, j as u32)) as f32 + m;
+    }
+    for j in 0..16 {
+        out[16 + j] = d * ((b[8 + j] >> 4) as i32 | fifth_bit(high, j as u32 + 16)) as f32 + m;
     }
 }
 
 #[inline(always)]
 fn q8_0(b: &[u8; 34], out: &mut [f32; 32]) {
-    let d = half(*part(b, 0));
-    for (o, q) in out.iter_mut().zip(part::<32, 34>(b, 2)) {
-        *o = d * f32::from(*q as i8);
+    let d = half(b[0], b[1]);
+    for j in 0..32 {
+        out[j] = d * (b[2 + j] as i8) as f32;
     }
+}
+
+/// Where the sixteenth of a 256-block lies: its half of the block, its run of 32 within the half, its side of the run.
+#[inline(always)]
+fn place(sixteenth: usize) -> (usize, usize, usize) {
+    (sixteenth / 8, sixteenth % 8 / 2, sixteenth % 2)
 }
 
 #[inline(always)]
 fn q2_k(b: &[u8; 84], out: &mut [f32; 256]) {
-    let scales: &[u8; 16] = part(b, 0);
-    let (d, min) = (half(*part(b, 80)), half(*part(b, 82)));
-    for (sixteen, (out, scale)) in out.as_chunks_mut::<16>().0.iter_mut().zip(scales).enumerate() {
-        // Each half of the block has 32 bytes; a byte holds two bits for each of four runs of 32 numbers.
-        let (half_block, run) = (sixteen / 8, sixteen % 8 / 2);
-        let q: &[u8; 16] = part(b, 16 + half_block * 32 + sixteen % 2 * 16);
-        let (dl, ml) = (d * f32::from(scale & 15), min * f32::from(scale >> 4));
-        for (o, q) in out.iter_mut().zip(q) {
-            *o = dl * f32::from((q >> (2 * run)) & 3) - ml;
+    let (d, min) = (half(b[80], b[81]), half(b[82], b[83]));
+    for s in 0..16 {
+        // Each half has 32 bytes; a byte holds two bits for each of its four runs.
+        let (half_block, run, side) = place(s);
+        let at = 16 + half_block * 32 + side * 16;
+        let (dl, ml) = (d * (b[s] & 15) as f32, min * (b[s] >> 4) as f32);
+        for l in 0..16 {
+            out[s * 16 + l] = dl * ((b[at + l] >> (2 * run)) & 3) as f32 - ml;
         }
     }
 }
 
 #[inline(always)]
 fn q3_k(b: &[u8; 110], out: &mut [f32; 256]) {
-    let d = half(*part(b, 108));
-    for (sixteen, out) in out.as_chunks_mut::<16>().0.iter_mut().enumerate() {
-        let (half_block, run, side) = (sixteen / 8, sixteen % 8 / 2, sixteen % 2);
-        // Sixteen scales of six bits: the low four in the first eight bytes, the high two in the last four.
-        let low = part::<1, 110>(b, 96 + sixteen % 8)[0] >> (sixteen / 8 * 4) & 15;
-        let high = part::<1, 110>(b, 104 + sixteen % 4)[0] >> (sixteen / 4 * 2) & 3;
-        let dl = d * (i32::from(low | (high << 4)) - 32) as f32;
-        let high_bits: &[u8; 16] = part(b, side * 16);
-        let q: &[u8; 16] = part(b, 32 + half_block * 32 + side * 16);
-        for ((o, q), h) in out.iter_mut().zip(q).zip(high_bits) {
-            let third_bit = i32::from((h >> (half_block * 4 + run)) & 1);
-            *o = dl * (i32::from((q >> (2 * run)) & 3) + 4 * third_bit - 4) as f32;
+    let d = half(b[108], b[109]);
+    for s in 0..16 {
+        let (half_block, run, side) = place(s);
+        // Sixteen scales of six bits: the low four in eight bytes, the high two in the four after them.
+        let low = b[96 + s % 8] >> (s / 8 * 4) & 15;
+        let high = b[104 + s % 4] >> (s / 4 * 2) & 3;
+        let dl = d * ((low | (high << 4)) as i32 - 32) as f32;
+        let at = 32 + half_block * 32 + side * 16;
+        for l in 0..16 {
+            let third_bit = (b[side * 16 + l] >> (half_block * 4 + run)) & 1;
+            let q = ((b[at + l] >> (2 * run)) & 3) | (third_bit << 2);
+            out[s * 16 + l] = dl * (q as i32 - 4) as f32;
         }
     }
 }
 
-/// Scale and minimum number `j` of the eight that a Q4_K or Q5_K block packs into twelve bytes, six bits each.
+/// Scale and minimum number `j` of the eight that a Q4_K or Q5_K block packs into twelve bytes, six bits each; the
+/// bytes begin at `b[4]`.
 #[inline(always)]
-fn scale_and_min(scales: &[u8; 12], j: usize) -> (f32, f32) {
-    let at = |i: usize| scales.get(i).copied().unwrap_or(0);
+fn scale_and_min<const N: usize>(b: &[u8; N], j: usize) -> (f32, f32) {
     let (scale, min) = if j < 4 {
-        (at(j) & 63, at(j + 4) & 63)
+        (b[4 + j] & 63, b[8 + j] & 63)
     } else {
-        ((at(j + 4) & 15) | (at(j - 4) >> 6 << 4), (at(j + 4) >> 4) | (at(j) >> 6 << 4))
+        ((b[8 + j] & 15) | (b[j] >> 6 << 4), (b[8 + j] >> 4) | (b[4 + j] >> 6 << 4))
     };
-    (f32::from(scale), f32::from(min))
+    (scale as f32, min as f32)
 }
 
 #[inline(always)]
 fn q4_k(b: &[u8; 144], out: &mut [f32; 256]) {
-    let (d, min) = (half(*part(b, 0)), half(*part(b, 2)));
-    let scales: &[u8; 12] = part(b, 4);
-    for (j, out) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {
-        let q: &[u8; 32] = part(b, 16 + 32 * j);
-        let (s1, m1) = scale_and_min(scales, 2 * j);
-        let (s2, m2) = scale_and_min(scales, 2 * j + 1);
+    let (d, min) = (half(b[0], b[1]), half(b[2], b[3]));
+    for j in 0..4 {
+        let (s1, m1) = scale_and_min(b, 2 * j);
+        let (s2, m2) = scale_and_min(b, 2 * j + 1);
         let (d1, m1, d2, m2) = (d * s1, min * m1, d * s2, min * m2);
-        for (o, q) in part_mut::<32, 64>(out, 0).iter_mut().zip(q) {
-            *o = d1 * f32::from(q & 15) - m1;
+        for l in 0..32 {
+            out[j * 64 + l] = d1 * (b[16 + 32 * j + l] & 15) as f32 - m1;
         }
-        for (o, q) in part_mut::<32, 64>(out, 32).iter_mut().zip(q) {
-            *o = d2 * f32::from(q >> 4) - m2;
+        for l in 0..32 {
+            out[j * 64 + 32 + l] = d2 * (b[16 + 32 * j + l] >> 4) as f32 - m2;
         }
     }
 }
 
 #[inline(always)]
 fn q5_k(b: &[u8; 176], out: &mut [f32; 256]) {
-    let (d, min) = (half(*part(b, 0)), half(*part(b, 2)));
-    let scales: &[u8; 12] = part(b, 4);
-    let high: &[u8; 32] = part(b, 16);
-    for (j, out) in out.as_chunks_mut::<64>().0.iter_mut().enumerate() {
-        let q: &[u8; 32] = part(b, 48 + 32 * j);
-        let (s1, m1) = scale_and_min(scales, 2 * j);
-        let (s2, m2) = scale_and_min(scales, 2 * j + 1);
+    let (d, min) = (half(b[0], b[1]), half(b[2], b[3]));
+    for j in 0..4 {
+        let (s1, m1) = scale_and_min(b, 2 * j);
+        let (s2, m2) = scale_and_min(b, 2 * j + 1);
         let (d1, m1, d2, m2) = (d * s1, min * m1, d * s2, min * m2);
-        for ((o, q), h) in part_mut::<32, 64>(out, 0).iter_mut().zip(q).zip(high) {
-            *o = d1 * f32::from((q & 15) | (((h >> (2 * j)) & 1) << 4)) - m1;
+        for l in 0..32 {
+            let high = ((b[16 + l] >> (2 * j)) & 1) << 4;
+            out[j * 64 + l] = d1 * ((b[48 + 32 * j + l] & 15) | high) as f32 - m1;
         }
-        for ((o, q), h) in part_mut::<32, 64>(out, 32).iter_mut().zip(q).zip(high) {
-            *o = d2 * f32::from((q >> 4) | (((h >> (2 * j + 1)) & 1) << 4)) - m2;
+        for l in 0..32 {
+            let high = ((b[16 + l] >> (2 * j + 1)) & 1) << 4;
+            out[j * 64 + 32 + l] = d2 * ((b[48 + 32 * j + l] >> 4) | high) as f32 - m2;
         }
     }
 }
 
 #[inline(always)]
 fn q6_k(b: &[u8; 210], out: &mut [f32; 256]) {
-    let d = half(*part(b, 208));
-    let scales: &[u8; 16] = part(b, 192);
-    for (sixteen, (out, scale)) in out.as_chunks_mut::<16>().0.iter_mut().zip(scales).enumerate() {
-        // Of each half block's 128 numbers, run 0 and 1 take the low four bits of 64 bytes, run 2 and 3 the high four;
-        // the upper two bits of all four runs share 32 bytes.
-        let (half_block, run, side) = (sixteen / 8, sixteen % 8 / 2, sixteen % 2);
-        let low: &[u8; 16] = part(b, half_block * 64 + run % 2 * 32 + side * 16);
-        let high: &[u8; 16] = part(b, 128 + half_block * 32 + side * 16);
-        let dl = d * f32::from(*scale as i8);
-        for ((o, l), h) in out.iter_mut().zip(low).zip(high) {
-            let q = ((l >> (run / 2 * 4)) & 15) | (((h >> (2 * run)) & 3) << 4);
-            *o = dl * (i32::from(q) - 32) as f32;
+    let d = half(b[208], b[209]);
+    for s in 0..16 {
+        // Of each half's 128 numbers, runs 0 and 1 take the low four bits of 64 bytes, runs 2 and 3 the high four; the
+        // upper two bits of all four runs share 32 bytes.
+        let (half_block, run, side) = place(s);
+        let low = half_block * 64 + run % 2 * 32 + side * 16;
+        let high = 128 + half_block * 32 + side * 16;
+        let dl = d * (b[192 + s] as i8) as f32;
+        for l in 0..16 {
+            let q = ((b[low + l] >> (run / 2 * 4)) & 15) | (((b[high + l] >> (2 * run)) & 3) << 4);
+            out[s * 16 + l] = dl * (q as i32 - 32) as f32;
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use candle_core::quantized::{GgmlDType, QTensor};
-    use candle_core::{Device, Tensor};
-
     use super::*;
 
-    /// The types that candle, an independent implementation, can write.
-    const PAIRS: [(Quantization, GgmlDType); 13] = [
-        (Quantization::F32, GgmlDType::F32),
-        (Quantization::F16, GgmlDType::F16),
-        (Quantization::Bf16, GgmlDType::BF16),
-        (Quantization::Q4_0, GgmlDType::Q4_0),
-        (Quantization::Q4_1, GgmlDType::Q4_1),
-        (Quantization::Q5_0, GgmlDType::Q5_0),
-        (Quantization::Q5_1, GgmlDType::Q5_1),
-        (Quantization::Q8_0, GgmlDType::Q8_0),
-        (Quantization::Q2K, GgmlDType::Q2K),
-        (Quantization::Q3K, GgmlDType::Q3K),
-        (Quantization::Q4K, GgmlDType::Q4K),
-        (Quantization::Q5K, GgmlDType::Q5K),
-        (Quantization::Q6K, GgmlDType::Q6K),
-    ];
+    /// Blocks of random bits and what they mean, as computed by `gguf.quants.dequantize` of the Python package `gguf`
+    /// 0.19, which is ggml's own reader and independent of this one.
+    const BLOCKS: &str = include_str!("../../tests/data/blocks.json");
+
+    #[derive(serde::Deserialize)]
+    struct Block {
+        bytes: String,
+        values: Vec<f32>,
+    }
 
     #[test]
-    fn every_type_reads_as_an_independent_implementation_reads_it() {
-        let values: Vec<f32> =
-            (0..1024).map(|i| ((i * 7919 % 1009) as f32 / 504.5 - 1.0) * (1.0 + i as f32 / 300.0)).collect();
-        let tensor = Tensor::from_vec(values.clone(), (2, 512), &Device::Cpu).unwrap();
-        for (ours, theirs) in PAIRS {
-            let quantized = QTensor::quantize(&tensor, theirs).unwrap();
-            let want: Vec<f32> =
-                quantized.dequantize(&Device::Cpu).unwrap().flatten_all().unwrap().to_vec1().unwrap();
-            let bytes = quantized.data().unwrap();
-            assert_eq!(bytes.len(), 1024 / ours.block_elements() * ours.block_bytes(), "{ours:?}");
-            let mut got = vec![0.0; 1024];
-            dequantize(ours, &bytes, &mut got);
-            for (i, (g, w)) in got.iter().zip(&want).enumerate() {
-                assert!((g - w).abs() <= 1e-6 * w.abs().max(1.0), "{ours:?} at {i}: {g}, not {w}");
+    fn every_type_reads_as_ggml_reads_it() {
+        let blocks: std::collections::BTreeMap<String, Block> = serde_json::from_str(BLOCKS).unwrap();
+        for (quantization, _, name, ..) in Quantization::TABLE {
+            if quantization == Quantization::F32 {
+                continue;
+            }
+            let block = &blocks[name];
+            let bytes: Vec<u8> = (0..block.bytes.len() / 2)
+                .map(|i| u8::from_str_radix(&block.bytes[2 * i..2 * i + 2], 16).unwrap())
+                .collect();
+            let elements = bytes.len() / quantization.block_bytes() * quantization.block_elements();
+            assert_eq!(elements, block.values.len(), "{name}");
+            let mut got = vec![0.0; elements];
+            dequantize(quantization, &bytes, &mut got);
+            for (i, (g, w)) in got.iter().zip(&block.values).enumerate() {
+                assert!((g - w).abs() <= 1e-6 * w.abs().max(0.1), "{name} at {i}: {g}, not {w}");
             }
         }
+    }
+
+    #[test]
+    fn plain_numbers_are_themselves() {
+        let values = [1.5f32, -0.25, f32::MIN_POSITIVE];
+        let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let mut got = [0.0; 3];
+        dequantize(Quantization::F32, &bytes, &mut got);
+        assert_eq!(got, values);
     }
 
     #[test]
@@ -357,7 +361,7 @@ mod tests {
         for (bits, want) in
             [(0x3c00u16, 1.0f32), (0xc000, -2.0), (0x0001, 5.960_464_5e-8), (0x7bff, 65504.0), (0x8000, -0.0)]
         {
-            assert_eq!(half(bits.to_le_bytes()).to_bits(), want.to_bits());
+            assert_eq!(half(bits as u8, (bits >> 8) as u8).to_bits(), want.to_bits());
         }
     }
 

@@ -1,4 +1,11 @@
-//! Elementwise functions and reductions.
+//! Elementwise functions and reductions, as plain counted loops: the form that is inlined and vectorised reliably when it
+//! is compiled for a processor with more features than the rest of the program.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::needless_range_loop,
+    reason = "all indices are counters up to the length of what they index"
+)]
 
 use super::simd::{multiply_add, vectorized};
 
@@ -11,19 +18,23 @@ vectorized! {
         let mut sums = [0f32; LANES];
         let (a_chunks, a_rest) = a.as_chunks::<LANES>();
         let (b_chunks, b_rest) = b.as_chunks::<LANES>();
-        for (x, y) in a_chunks.iter().zip(b_chunks) {
-            for ((sum, x), y) in sums.iter_mut().zip(x).zip(y) {
-                *sum = multiply_add::<FMA>(*x, *y, *sum);
+        let count = if a_chunks.len() < b_chunks.len() { a_chunks.len() } else { b_chunks.len() };
+        for i in 0..count {
+            let (x, y) = (&a_chunks[i], &b_chunks[i]);
+            for j in 0..LANES {
+                sums[j] = multiply_add::<FMA>(x[j], y[j], sums[j]);
             }
         }
-        let mut total: f32 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
         let mut eight = [0f32; 8];
-        for part in sums.as_chunks::<8>().0 {
-            for (e, p) in eight.iter_mut().zip(part) {
-                *e += p;
-            }
+        for j in 0..8 {
+            eight[j] = (sums[j] + sums[j + 8]) + (sums[j + 16] + sums[j + 24]);
         }
-        total += eight.iter().sum::<f32>();
+        let mut total = ((eight[0] + eight[4]) + (eight[1] + eight[5]))
+            + ((eight[2] + eight[6]) + (eight[3] + eight[7]));
+        let rest = if a_rest.len() < b_rest.len() { a_rest.len() } else { b_rest.len() };
+        for i in 0..rest {
+            total += a_rest[i] * b_rest[i];
+        }
         total
     }
 }
@@ -31,8 +42,10 @@ vectorized! {
 vectorized! {
     /// `out += factor * x`.
     pub(crate) fn add_scaled<FMA>(out: &mut [f32], factor: f32, x: &[f32]) {
-        for (o, x) in out.iter_mut().zip(x) {
-            *o = multiply_add::<FMA>(factor, *x, *o);
+        let count = if out.len() < x.len() { out.len() } else { x.len() };
+        let (out, x) = (&mut out[..count], &x[..count]);
+        for i in 0..count {
+            out[i] = multiply_add::<FMA>(factor, x[i], out[i]);
         }
     }
 }
@@ -71,9 +84,11 @@ fn exp<const FMA: bool>(x: f32) -> f32 {
     let r = multiply_add::<FMA>(n, -0.693_359_4, x);
     let r = multiply_add::<FMA>(n, 2.121_944_4e-4, r);
     let mut p = 1.987_569_1e-4;
-    for c in [1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 1.666_666_5e-1, 5.000_000_1e-1] {
-        p = multiply_add::<FMA>(p, r, c);
-    }
+    p = multiply_add::<FMA>(p, r, 1.398_199_9e-3);
+    p = multiply_add::<FMA>(p, r, 8.333_452e-3);
+    p = multiply_add::<FMA>(p, r, 4.166_579_6e-2);
+    p = multiply_add::<FMA>(p, r, 1.666_666_5e-1);
+    p = multiply_add::<FMA>(p, r, 5.000_000_1e-1);
     let value = multiply_add::<FMA>(p, r * r, r + 1.0);
     value * f32::from_bits((((n as i32) + 127) << 23) as u32)
 }
@@ -81,22 +96,28 @@ fn exp<const FMA: bool>(x: f32) -> f32 {
 vectorized! {
     /// Turns scores into probabilities that sum to one. Scores of negative infinity become zero.
     pub(crate) fn softmax<FMA>(x: &mut [f32]) {
-        let max = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        for x in x.iter_mut() {
-            let p = exp::<FMA>(*x - max);
-            *x = if *x == f32::NEG_INFINITY { 0.0 } else { p };
+        let max = largest(x);
+        for i in 0..x.len() {
+            let p = exp::<FMA>(x[i] - max);
+            x[i] = if x[i] == f32::NEG_INFINITY { 0.0 } else { p };
         }
-        let mut sums = [0f32; 8];
         let (chunks, rest) = x.as_chunks::<8>();
-        for chunk in chunks {
-            for (s, x) in sums.iter_mut().zip(chunk) {
-                *s += x;
+        let mut sums = [0f32; 8];
+        for i in 0..chunks.len() {
+            for j in 0..8 {
+                sums[j] += chunks[i][j];
             }
         }
-        let total = sums.iter().sum::<f32>() + rest.iter().sum::<f32>();
+        let mut total = 0.0;
+        for j in 0..8 {
+            total += sums[j];
+        }
+        for i in 0..rest.len() {
+            total += rest[i];
+        }
         let factor = 1.0 / total;
-        for x in x.iter_mut() {
-            *x *= factor;
+        for i in 0..x.len() {
+            x[i] *= factor;
         }
     }
 }
@@ -104,24 +125,52 @@ vectorized! {
 vectorized! {
     /// `ln(sum of e^x)`, summed in double precision.
     pub(crate) fn log_sum_exp<FMA>(x: &[f32]) -> f64 {
-        let max = x.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        let mut sums = [0f64; 8];
+        let max = largest(x);
         let (chunks, rest) = x.as_chunks::<8>();
-        for chunk in chunks {
-            for (s, x) in sums.iter_mut().zip(chunk) {
-                *s += f64::from(exp::<FMA>(*x - max));
+        let mut sums = [0f64; 8];
+        for i in 0..chunks.len() {
+            for j in 0..8 {
+                sums[j] += exp::<FMA>(chunks[i][j] - max) as f64;
             }
         }
-        let total = sums.iter().sum::<f64>() + rest.iter().map(|x| f64::from((*x - max).exp())).sum::<f64>();
-        f64::from(max) + total.ln()
+        let mut total = 0.0;
+        for j in 0..8 {
+            total += sums[j];
+        }
+        for i in 0..rest.len() {
+            total += exp::<FMA>(rest[i] - max) as f64;
+        }
+        max as f64 + total.ln()
     }
+}
+
+/// The largest number, NaN aside; negative infinity when there is none.
+#[inline(always)]
+fn largest(x: &[f32]) -> f32 {
+    let (chunks, rest) = x.as_chunks::<8>();
+    let mut maxima = [f32::NEG_INFINITY; 8];
+    for i in 0..chunks.len() {
+        for j in 0..8 {
+            maxima[j] = if chunks[i][j] > maxima[j] { chunks[i][j] } else { maxima[j] };
+        }
+    }
+    let mut max = f32::NEG_INFINITY;
+    for j in 0..8 {
+        max = if maxima[j] > max { maxima[j] } else { max };
+    }
+    for i in 0..rest.len() {
+        max = if rest[i] > max { rest[i] } else { max };
+    }
+    max
 }
 
 vectorized! {
     /// `gate = silu(gate) * up`, with silu(x) = x / (1 + e^-x).
     pub(crate) fn silu_mul<FMA>(gate: &mut [f32], up: &[f32]) {
-        for (g, u) in gate.iter_mut().zip(up) {
-            *g = *g / (1.0 + exp::<FMA>(-*g)) * u;
+        let count = if gate.len() < up.len() { gate.len() } else { up.len() };
+        let (gate, up) = (&mut gate[..count], &up[..count]);
+        for i in 0..count {
+            gate[i] = gate[i] / (1.0 + exp::<FMA>(-gate[i])) * up[i];
         }
     }
 }
@@ -129,11 +178,13 @@ vectorized! {
 vectorized! {
     /// `gate = gelu(gate) * up`, in the tanh form of GELU (Hendrycks and Gimpel, 2016).
     pub(crate) fn gelu_mul<FMA>(gate: &mut [f32], up: &[f32]) {
-        for (g, u) in gate.iter_mut().zip(up) {
-            let x = *g;
+        let count = if gate.len() < up.len() { gate.len() } else { up.len() };
+        let (gate, up) = (&mut gate[..count], &up[..count]);
+        for i in 0..count {
+            let x = gate[i];
             let inner = 0.797_884_6 * (x + 0.044_715 * x * x * x);
             let tanh = 1.0 - 2.0 / (exp::<FMA>(2.0 * inner) + 1.0);
-            *g = 0.5 * x * (1.0 + tanh) * u;
+            gate[i] = 0.5 * x * (1.0 + tanh) * up[i];
         }
     }
 }

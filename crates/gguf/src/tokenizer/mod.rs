@@ -196,7 +196,7 @@ impl Vocabulary {
     }
 
     /// The bytes of a token's text.
-    fn bytes(&self, token: u32) -> &[u8] {
+    pub(crate) fn bytes(&self, token: u32) -> &[u8] {
         self.bytes.get(token as usize).map_or(&[], |b| b)
     }
 
