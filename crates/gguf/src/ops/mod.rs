@@ -4,6 +4,8 @@
 
 mod matrix;
 pub(crate) mod quant;
+#[cfg(target_arch = "x86_64")]
+mod quant_x86;
 mod simd;
 mod vector;
 
