@@ -1,5 +1,7 @@
 //! The model through its public interface, on tiny models with random weights.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::type_complexity, reason = "tests")]
+
 mod support;
 
 use std::sync::Arc;

@@ -88,7 +88,7 @@ fn exp<const FMA: bool>(x: f32) -> f32 {
     p = multiply_add::<FMA>(p, r, 8.333_452e-3);
     p = multiply_add::<FMA>(p, r, 4.166_579_6e-2);
     p = multiply_add::<FMA>(p, r, 1.666_666_5e-1);
-    p = multiply_add::<FMA>(p, r, 5.000_000_1e-1);
+    p = multiply_add::<FMA>(p, r, 0.5);
     let value = multiply_add::<FMA>(p, r * r, r + 1.0);
     value * f32::from_bits((((n as i32) + 127) << 23) as u32)
 }

@@ -58,7 +58,7 @@ pub(crate) enum Piece<'a> {
 
 enum Model {
     Bpe(Box<Bpe>),
-    SentencePiece(SentencePiece),
+    SentencePiece(Box<SentencePiece>),
 }
 
 /// The vocabulary of a model, both ways.
@@ -137,7 +137,7 @@ impl Vocabulary {
                 let (bpe, default_bos) = Bpe::load(file, plain)?;
                 (Model::Bpe(Box::new(bpe)), default_bos)
             }
-            "llama" => (Model::SentencePiece(SentencePiece::load(file, plain, byte_tokens)?), true),
+            "llama" => (Model::SentencePiece(Box::new(SentencePiece::load(file, plain, byte_tokens)?)), true),
             other => {
                 return Err(file.unsupported(format!(
                     "its tokenizer is of the kind {other}; supported are gpt2 (byte-level BPE) and llama (SentencePiece)"

@@ -1,6 +1,6 @@
 //! Tiny models with random weights, written to files as GGUF: what the tests run on, so that they need no downloads.
 
-#![allow(dead_code)] // Each test binary uses a part of it.
+#![allow(dead_code, clippy::unwrap_used, reason = "for tests, each of which uses a part of it")]
 
 use std::io::Write;
 
