@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use common::{embedder, ids, observatory, passage};
-use counterproof_core::{Embedder, Hit, Limits, Passage, PassageId, Retriever};
+use counterproof_core::{Hit, Limits, Passage, PassageId, Retriever};
 use counterproof_retrieval::ListRetriever;
 use counterproof_retrieval::index::{BuildReport, EmbeddedIndex, IndexBuilder, SearchOptions};
 use proptest::prelude::*;
@@ -107,7 +107,13 @@ async fn a_list_and_an_index_rank_alike() {
     let folder = tempfile::tempdir().unwrap();
     let dir = folder.path().join("ix");
     let passages: Vec<Passage> = (0..300)
-        .map(|i| passage(&format!("p{i:03}"), "", &format!("word{} common text number {}", i % 7, i % 11)))
+        .map(|i| {
+            passage(
+                &format!("p{i:03}"),
+                "",
+                &format!("word{} common text number {} unique{i}", i % 7, i % 11),
+            )
+        })
         .collect();
     build(&dir, passages.clone()).await;
     let several = folder.path().join("several");
