@@ -9,6 +9,7 @@
 //! ```
 //!
 //! What is said to a model comes from prompt files ([`prompts`]), and what it replies is read by one parser ([`reply`]).
+//! Weights that run on this machine come from the [`store`].
 
 pub mod anthropic;
 pub mod cache;
@@ -21,4 +22,5 @@ pub mod recorded;
 pub mod reply;
 pub mod secrets;
 pub mod spec;
+pub mod store;
 pub mod usage;
