@@ -4,8 +4,9 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 
-use counterproof_core::{Error, Result, UserError};
+use counterproof_core::{Error, ErrorBody, Result};
 use futures::FutureExt;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
@@ -54,7 +55,7 @@ pub enum Stop {
     /// It was asked to.
     Asked,
     /// An error that every further row would meet: refused credentials, a budget used up.
-    Error(Error),
+    Error(ErrorBody),
 }
 
 /// What names a row in the output.
@@ -68,7 +69,8 @@ type Finished = (Key, Result<Map<String, Value>>);
 
 /// Works on every row of `input` that `sink` does not hold yet, and writes what comes of it.
 ///
-/// `work` gives the fields of a row's result. Its futures run as tasks of the current runtime, at most
+/// `work` gives the fields of a row's result. A result may hold an `error` of its own (an [`ErrorBody`]) beside what
+/// could be done: such a row counts as failed too. Its futures run as tasks of the current runtime, at most
 /// `options.concurrency` at a time. When `stop` completes no further row is begun, and the ones under way are waited
 /// for and written. Dropping the future abandons the rows under way; what was finished stands in the output.
 ///
@@ -136,13 +138,15 @@ where
             Ok(finished) => finished,
             Err(e) => return Err(Error::failed("working on a row", e)),
         };
-        if let Err(error @ Error::User(UserError::Credentials { .. } | UserError::Budget { .. })) = result {
-            summary.stopped = Some(Stop::Error(error));
+        let line = line(&row, result);
+        let failure = line.get("error").and_then(|e| ErrorBody::deserialize(e).ok());
+        if let Some(failure) = failure.as_ref().filter(|f| concerns_every_row(f)) {
+            summary.stopped = Some(Stop::Error(failure.clone()));
             continue;
         }
         state.done += 1;
-        state.failed += u64::from(result.is_err());
-        sink.write(row.number, &row.digest, &line(&row, result))?;
+        state.failed += u64::from(failure.is_some());
+        sink.write(row.number, &row.digest, &line)?;
         progress(state);
     }
     summary.done = state.done;
@@ -188,6 +192,11 @@ fn line(row: &Key, result: Result<Map<String, Value>>) -> Value {
         }
     }
     Value::Object(line)
+}
+
+/// Whether going on makes no sense: told by the error's stable code.
+fn concerns_every_row(error: &ErrorBody) -> bool {
+    matches!(error.code.as_str(), "credentials" | "budget")
 }
 
 fn with_verb(mut row: InputRow, verb: &str) -> InputRow {

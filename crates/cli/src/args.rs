@@ -1,0 +1,268 @@
+//! What can be typed. Defaults that a configuration file may change are `None` here.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Effects, Styles};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().effects(Effects::BOLD))
+    .usage(AnsiColor::Green.on_default().effects(Effects::BOLD))
+    .literal(AnsiColor::Cyan.on_default().effects(Effects::BOLD))
+    .placeholder(AnsiColor::Cyan.on_default());
+
+const AFTER_HELP: &str = "\
+Start with `counterproof demo`: it sets itself up and repairs wrong answers over a real corpus.
+Exit codes: 0 done, 1 failed, 2 used wrongly.";
+
+/// Puts an answer to the test: looks for evidence against it, and keeps it or repairs it.
+#[derive(Debug, Parser)]
+#[command(name = "counterproof", version, styles = STYLES, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags of every command.
+#[derive(Debug, Args)]
+pub(crate) struct GlobalArgs {
+    /// Settings [default: counterproof.toml in this folder, if there is one]
+    #[arg(long, global = true, value_name = "FILE", env = "COUNTERPROOF_CONFIG", hide_env_values = true, value_hint = ValueHint::FilePath,
+          help_heading = "Global options")]
+    pub(crate) config: Option<PathBuf>,
+    /// Print JSON, for programs
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub(crate) json: bool,
+    /// Print no progress and no notes
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub(crate) quiet: bool,
+    /// Tell more about what is being done (twice: everything)
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Global options")]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Set everything up and repair wrong answers over a real corpus, offline
+    Demo(DemoArgs),
+    /// Build an index of documents, or tell about one
+    #[command(subcommand)]
+    Index(IndexCommand),
+    /// Find passages
+    Search(SearchArgs),
+    /// Draft an answer, then put it to the test
+    Ask(AskArgs),
+    /// Put an answer to the test, and repair it if the evidence speaks against it
+    Repair(RepairArgs),
+    /// Work on every row of a file
+    #[command(subcommand)]
+    Batch(BatchCommand),
+    /// List or fetch models
+    #[command(subcommand)]
+    Models(ModelsCommand),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Use the small corpus that is part of the program, and fetch nothing
+    #[arg(long)]
+    pub(crate) small: bool,
+    #[command(flatten)]
+    pub(crate) choice: ModelArgs,
+    /// Repair only the first N answers
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<usize>,
+    /// Show how each decision came about
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum IndexCommand {
+    /// Read documents, cut them into passages, and build an index of them
+    Build(IndexBuildArgs),
+    /// Tell what an index holds
+    Info {
+        /// The folder of the index
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        dir: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexBuildArgs {
+    /// Files or folders: .jsonl, .json, .csv, .tsv, .parquet, .txt, .md, .html, a BEIR folder, Wikipedia leads
+    #[arg(required = true, value_name = "SOURCE", value_hint = ValueHint::AnyPath)]
+    pub(crate) sources: Vec<PathBuf>,
+    /// The folder for the index
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: PathBuf,
+    /// Replace an index that is there already
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// The encoder that makes the vectors: a name of `counterproof models list`, a folder, or `none` for an index of
+    /// words alone [default: all-MiniLM-L6-v2]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoder: Option<String>,
+    /// Words of a passage, about
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) passage_words: usize,
+    /// The field that holds the text
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) text_field: Option<String>,
+    /// The field that holds the title
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) title_field: Option<String>,
+    /// The field that holds the id
+    #[arg(long, value_name = "FIELD")]
+    pub(crate) id_field: Option<String>,
+}
+
+/// Where evidence is looked for.
+#[derive(Debug, Args)]
+pub(crate) struct EvidenceArgs {
+    /// The index to search
+    #[arg(long, value_name = "DIR", env = "COUNTERPROOF_INDEX", hide_env_values = true, value_hint = ValueHint::DirPath)]
+    pub(crate) index: Option<PathBuf>,
+    /// Passages to search in place of an index: a file of any kind that can be indexed, or - for JSON lines on
+    /// standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "index", value_hint = ValueHint::FilePath)]
+    pub(crate) passages: Option<PathBuf>,
+    /// The weight of words against meaning, from 0 to 1 [default: 0.5]
+    #[arg(long, value_name = "X")]
+    pub(crate) alpha: Option<f64>,
+    /// The encoder the index was built with [default: all-MiniLM-L6-v2]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) encoder: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// What to look for; - reads it from standard input
+    pub(crate) query: String,
+    #[command(flatten)]
+    pub(crate) evidence: EvidenceArgs,
+    /// How many passages
+    #[arg(short, value_name = "N", default_value_t = 10)]
+    pub(crate) k: usize,
+}
+
+/// Which model is asked.
+#[derive(Debug, Args)]
+pub(crate) struct ModelArgs {
+    /// The model: openai:NAME, anthropic:NAME, http://HOST/v1#NAME, gguf:FILE-OR-NAME, recorded:FILE, or a name from
+    /// the settings
+    #[arg(long, value_name = "NAME", env = "COUNTERPROOF_MODEL", hide_env_values = true)]
+    pub(crate) model: Option<String>,
+    /// Write every exchange with the model to this file, for --model recorded:FILE
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) record: Option<PathBuf>,
+    /// Ask anew, even what was answered before
+    #[arg(long)]
+    pub(crate) no_cache: bool,
+}
+
+/// Who answers and decides, and how.
+#[derive(Debug, Args)]
+pub(crate) struct MethodArgs {
+    #[command(flatten)]
+    pub(crate) evidence: EvidenceArgs,
+    #[command(flatten)]
+    pub(crate) choice: ModelArgs,
+    /// Passages that each search brings
+    #[arg(short, value_name = "N")]
+    pub(crate) k: Option<usize>,
+    /// Which gate decides
+    #[arg(long, value_name = "KIND")]
+    pub(crate) gate: Option<Gate>,
+    /// Take a part of the method out, to see what it is worth (may be given more than once)
+    #[arg(long, value_name = "PART")]
+    pub(crate) ablate: Vec<String>,
+    /// Tell what it would cost, and ask nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Show how the decision came about
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Gate {
+    /// By the model's abilities
+    Auto,
+    /// The model writes its decision
+    Text,
+    /// The model scores given answers
+    Score,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AskArgs {
+    /// The question; - reads it from standard input
+    pub(crate) question: String,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RepairArgs {
+    /// The question; - reads it from standard input
+    pub(crate) question: String,
+    /// The answer to put to the test; - reads it from standard input
+    #[arg(long, value_name = "ANSWER")]
+    pub(crate) draft: String,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BatchCommand {
+    /// Draft an answer to every question, then put it to the test
+    Ask(BatchArgs),
+    /// Put the draft of every row to the test
+    Repair(BatchArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BatchArgs {
+    /// Rows: JSON lines or CSV with `question`, and where wanted `id`, `draft` and `passages`; - reads JSON lines from
+    /// standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) input: PathBuf,
+    /// Results: one JSON object a row
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) output: PathBuf,
+    /// Go on from what the output holds; rows that failed for a passing reason are tried again
+    #[arg(long)]
+    pub(crate) resume: bool,
+    /// Go on, and try every failed row again
+    #[arg(long)]
+    pub(crate) retry_failed: bool,
+    /// Look at the first N rows only
+    #[arg(long, value_name = "N")]
+    pub(crate) limit: Option<u64>,
+    /// Rows worked on at the same time [default: the limit of the policy, 16; 1 for a model in process]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    pub(crate) concurrency: Option<u16>,
+    #[command(flatten)]
+    pub(crate) method: MethodArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsCommand {
+    /// What can be fetched, and what is here
+    List,
+    /// Fetch models by name
+    Pull {
+        /// Names from `counterproof models list` [default: what the demo needs]
+        #[arg(value_name = "NAME")]
+        names: Vec<String>,
+    },
+}

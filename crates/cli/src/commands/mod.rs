@@ -1,0 +1,8 @@
+//! The commands, one file each.
+
+pub(crate) mod batch;
+pub(crate) mod demo;
+pub(crate) mod index;
+pub(crate) mod models;
+pub(crate) mod repair;
+pub(crate) mod search;
