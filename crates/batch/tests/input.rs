@@ -1,5 +1,8 @@
 //! What rows may look like, and what becomes of those that cannot be read.
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use counterproof_batch::{Input, InputFormat, InputRow};
 use counterproof_core::Limits;
 

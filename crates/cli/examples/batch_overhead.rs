@@ -7,6 +7,9 @@
 //! cargo run --release -p counterproof-cli --example batch_overhead -- [ROWS] [CONCURRENCY]
 //! ```
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 #[path = "../tests/support/mock.rs"]
 mod mock;
 

@@ -1,5 +1,8 @@
 //! The demo where nothing can be fetched: the small corpus and the recorded model that are part of the program.
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 mod support;
 
 use support::Program;

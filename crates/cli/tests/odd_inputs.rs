@@ -1,5 +1,8 @@
 //! Inputs that should not be, and the words and exit codes they get: 2 for a wrong use, 1 for a failure.
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 mod support;
 
 use std::time::Duration;

@@ -1,5 +1,8 @@
 //! What a person and a program are shown.
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 mod support;
 
 use std::time::Duration;

@@ -10,6 +10,9 @@
 //!     --data ../shared/data --model gguf:qwen2.5-coder-0.5b-instruct.gguf --half report --out items.jsonl
 //! ```
 
+// A script for measuring: what goes wrong ends it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -155,7 +158,7 @@ fn draft(row: &Row, rows: &[Row]) -> Option<(String, &'static str)> {
     let is_gold = |a: &str| {
         row.golds.iter().any(|g| means_the_same(g, a, &[])) || grade(&row.golds, a) == Grade::Correct
     };
-    if number(&row.id, "draft") % 2 == 0 {
+    if number(&row.id, "draft").is_multiple_of(2) {
         return Some((row.golds.first()?.clone(), "right"));
     }
     if row.question_type == QuestionType::YesNo {
@@ -195,8 +198,10 @@ async fn main() {
 
     let mut slices: BTreeMap<(String, String), Vec<Transition>> = BTreeMap::new();
     for rows in [nq(&data), hotpot(&data)] {
-        let chosen =
-            rows.iter().filter(|r| (number(&r.question, "half") % 2 == 0) == (half == "tune")).take(limit);
+        let chosen = rows
+            .iter()
+            .filter(|r| number(&r.question, "half").is_multiple_of(2) == (half == "tune"))
+            .take(limit);
         for row in chosen {
             let Some((draft, kind)) = draft(row, &rows) else { continue };
             let gate = Arc::new(Watched::default());

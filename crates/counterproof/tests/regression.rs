@@ -1,6 +1,9 @@
 //! Inputs that broke other tools of this field, by the number of their report, through the whole of a repair. Cases
 //! that concern one crate alone stand in that crate's `tests/regression.rs`.
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use std::sync::Arc;
 
 use counterproof::methods::repair::{Decision, Reason, Repair, RepairConfig, RepairReport};

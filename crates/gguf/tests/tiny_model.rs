@@ -1,6 +1,8 @@
 //! The model through its public interface, on tiny models with random weights.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::type_complexity, reason = "tests")]
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(clippy::type_complexity, reason = "tests")]
 
 mod support;
 

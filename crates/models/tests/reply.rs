@@ -1,5 +1,8 @@
 //! The reply parser against inputs that broke other tools, by the number of the case, and its properties.
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use counterproof_models::reply::{Label, Parsed, Repair, Reply, Scale, Unparsed, choice};
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,5 +1,8 @@
 //! What goes wrong with a folder on a disk: half-built, damaged, of another version, full, killed in the middle.
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 mod common;
 
 use std::fs;

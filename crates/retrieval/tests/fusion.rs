@@ -1,5 +1,8 @@
 //! Fusion is the formula of R2VC's specification, section 2.1, and nothing else.
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use std::collections::HashMap;
 
 use counterproof_retrieval::fusion::{Fused, FusionOptions, fuse};

@@ -1,4 +1,7 @@
 //! The program under test, and a model server for it.
+
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 #![allow(dead_code, unused_imports, reason = "each test file uses a part of it")]
 
 mod mock;

@@ -39,8 +39,8 @@ impl Attention {
                 let offset = which * hidden + head * size;
                 rows.clone().map(move |row| part(row, offset).get(..size).unwrap_or_default())
             };
-            self.keys.from_columns(size, places(1));
-            self.values.from_rows(size, places(2));
+            self.keys.lay_columns(size, places(1));
+            self.values.lay_rows(size, places(2));
             for first in rows.clone().step_by(QUERIES) {
                 let count = QUERIES.min(rows.end - first);
                 Product {

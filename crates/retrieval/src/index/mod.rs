@@ -298,18 +298,18 @@ impl EmbeddedIndex {
     pub fn open(folder: impl Into<PathBuf>, embedder: Option<Arc<dyn Embedder>>) -> Result<Self> {
         let folder = folder.into();
         let snapshot = Arc::new(guarded(|| Snapshot::open(&folder))??);
-        if let (Some(made_by), Some(given)) = (&snapshot.manifest.embedder, &embedder) {
-            if made_by.identity != given.identity() || made_by.dimension != given.dimension() {
-                return Err(Error::invalid(
-                    format!("index {}", folder.display()),
-                    format!(
-                        "its vectors were made by {}, which {} does not understand; choose that embedder or build \
+        if let (Some(made_by), Some(given)) = (&snapshot.manifest.embedder, &embedder)
+            && (made_by.identity != given.identity() || made_by.dimension != given.dimension())
+        {
+            return Err(Error::invalid(
+                format!("index {}", folder.display()),
+                format!(
+                    "its vectors were made by {}, which {} does not understand; choose that embedder or build \
                          the index again",
-                        made_by.identity,
-                        given.identity()
-                    ),
-                ));
-            }
+                    made_by.identity,
+                    given.identity()
+                ),
+            ));
         }
         let mut index = Self {
             folder,

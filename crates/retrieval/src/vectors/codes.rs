@@ -34,10 +34,10 @@ pub(crate) fn encode(vector: impl Iterator<Item = f32>, mean: &[f32], code: &mut
         let r = x - m;
         squares += r * r;
         magnitudes += r.abs();
-        if r > 0.0 {
-            if let Some(byte) = code.get_mut(i / 8) {
-                *byte |= 1 << (i % 8);
-            }
+        if r > 0.0
+            && let Some(byte) = code.get_mut(i / 8)
+        {
+            *byte |= 1 << (i % 8);
         }
     }
     if magnitudes > 0.0 { squares / magnitudes } else { 0.0 }
@@ -67,10 +67,10 @@ impl Query {
             let value = (q / unit).round().clamp(-GREATEST, GREATEST) as i32;
             sum += value;
             for plane in 0..PLANES {
-                if value >> plane & 1 == 1 {
-                    if let Some(word) = planes.get_mut(plane * words + i / 64) {
-                        *word |= 1 << (i % 64);
-                    }
+                if value >> plane & 1 == 1
+                    && let Some(word) = planes.get_mut(plane * words + i / 64)
+                {
+                    *word |= 1 << (i % 64);
                 }
             }
         }

@@ -1,3 +1,6 @@
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use super::*;
 
 fn found(text: &str, wanted: QuestionType) -> Vec<String> {

@@ -1,3 +1,6 @@
+// A failed expectation is what this file is for.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
 use counterproof_core::QuestionType::{self, *};
 
 use super::*;

@@ -3,8 +3,7 @@
 //! A model of a few hundred million parameters answers KEEP to every free-form prompt or copies the form, but it does
 //! know which of two given answers goes better with a piece of evidence. So the alternatives of the asked type are
 //! taken from the pool by rule, and the model scores the draft and each of them as the end of one and the same
-//! prompt. What it would say without evidence is subtracted, since small models prefer some names whatever they read
-//! (contextual calibration, Zhao et al. 2021).
+//! prompt: the mean log-probability of an answer's tokens, so that long names are not at a disadvantage.
 
 use async_trait::async_trait;
 use counterproof_core::{Continuation, LanguageModel, Probability, Result, RuleOutcome, ScoreRequest};
@@ -33,8 +32,6 @@ pub struct Candidate {
     pub passages: usize,
     /// Log-probability of the answer after the question and the evidence.
     pub given_evidence: f64,
-    /// Log-probability of the answer after the question alone.
-    pub given_question: f64,
     /// How many tokens it has.
     pub tokens: usize,
 }
@@ -64,7 +61,8 @@ impl Contest {
             .enumerate()
             .filter(|(_, a)| a.sentence.is_some_and(|s| s.relevance >= config.min_relevance))
             .max_by(|(i, a), (j, b)| a.support().total_cmp(&b.support()).then_with(|| j.cmp(i)))?;
-        (best.support() - self.draft.support() > config.margin).then_some(ix)
+        let convincing = best.support() >= config.min_support;
+        (convincing && best.support() - self.draft.support() > config.margin).then_some(ix)
     }
 
     /// The share of probability that falls to the draft (`None`) or to the alternative at a place.
@@ -105,20 +103,17 @@ impl ScoreGate {
             .chain(gathered.alternatives.iter().map(|a| a.answer.as_str()))
             .map(|answer| Continuation(format!(" {answer}")))
             .collect();
-        let with = prompts::score(&case.question.text, &evidence)?;
-        let without = prompts::score(&case.question.text, &[])?;
-        let with = ledger.score(model, request(with, continuations.clone())).await?;
-        let without = ledger.score(model, request(without, continuations)).await?;
-        let mut scores = with.iter().zip(&without);
+        let prompt = prompts::score(&case.question.text, &evidence)?;
+        let scores = ledger.score(model, request(prompt, continuations)).await?;
+        let mut scores = scores.iter();
         let mut candidate = |answer: &str, sentence: Option<EvidenceSentence>, passages: usize| {
-            let (given_evidence, given_question) = scores.next()?;
+            let score = scores.next()?;
             Some(Candidate {
                 answer: answer.to_owned(),
                 sentence,
                 passages,
-                given_evidence: given_evidence.total(),
-                given_question: given_question.total(),
-                tokens: given_evidence.tokens.len(),
+                given_evidence: score.total(),
+                tokens: score.tokens.len(),
             })
         };
         let draft = candidate(case.draft.trim(), gathered.draft, gathered.draft_passages);
@@ -180,7 +175,7 @@ impl Gate for ScoreGate {
     }
 
     fn calls(&self) -> u64 {
-        2
+        1
     }
 }
 
@@ -228,14 +223,18 @@ mod tests {
             sentence: Some(EvidenceSentence { passage: 0, span, relevance }),
             passages: 1,
             given_evidence: score,
-            given_question: -10.0,
             tokens: 1,
         }
     }
 
     #[test]
     fn an_alternative_must_beat_the_draft_by_the_margin_and_be_relevant() {
-        let config = ScoreGateConfig { margin: 1.0, min_relevance: 0.5, ..ScoreGateConfig::default() };
+        let config = ScoreGateConfig {
+            margin: 1.0,
+            min_support: -1.0,
+            min_relevance: 0.5,
+            ..ScoreGateConfig::default()
+        };
         let contest = |alternatives| Contest { draft: candidate("1912", -3.0, 0.9), alternatives };
         let close = contest(vec![candidate("1913", -2.5, 0.9)]);
         assert_eq!(close.winner(&config), None);
