@@ -50,19 +50,24 @@ impl Candidate {
     fn support(&self) -> f64 {
         self.given_evidence / self.tokens.max(1) as f64
     }
+
+    /// How much of what the question asks its sentence speaks of; nothing, where no passage holds the answer.
+    fn relevance(&self) -> f64 {
+        self.sentence.map_or(0.0, |s| s.relevance)
+    }
 }
 
 impl Contest {
     /// The place of the alternative that beats the draft, if one does.
     pub fn winner(&self, config: &ScoreGateConfig) -> Option<usize> {
+        let weighed = |c: &Candidate| c.support() + config.relevance_weight * c.relevance();
         let (ix, best) = self
             .alternatives
             .iter()
             .enumerate()
-            .filter(|(_, a)| a.sentence.is_some_and(|s| s.relevance >= config.min_relevance))
-            .max_by(|(i, a), (j, b)| a.support().total_cmp(&b.support()).then_with(|| j.cmp(i)))?;
-        let convincing = best.support() >= config.min_support;
-        (convincing && best.support() - self.draft.support() > config.margin).then_some(ix)
+            .filter(|(_, a)| a.relevance() >= config.min_relevance && a.support() >= config.min_support)
+            .max_by(|(i, a), (j, b)| weighed(a).total_cmp(&weighed(b)).then_with(|| j.cmp(i)))?;
+        (weighed(best) - weighed(&self.draft) > config.margin).then_some(ix)
     }
 
     /// The share of probability that falls to the draft (`None`) or to the alternative at a place.
@@ -135,12 +140,13 @@ impl ScoreGate {
                 "beats_draft",
                 outcome,
                 format!(
-                    "\"{}\" {:.2} against the draft {:.2}, margin {}, relevance {:.2}",
+                    "\"{}\" {:.2} at relevance {:.2}, against the draft {:.2} at {:.2}; margin {}",
                     alternative.answer,
                     alternative.support(),
+                    alternative.relevance(),
                     contest.draft.support(),
+                    contest.draft.relevance(),
                     config.score_gate.margin,
-                    alternative.sentence.map_or(0.0, |s| s.relevance),
                 ),
             );
         }
@@ -236,12 +242,19 @@ mod tests {
             ..ScoreGateConfig::default()
         };
         let contest = |alternatives| Contest { draft: candidate("1912", -3.0, 0.9), alternatives };
-        let close = contest(vec![candidate("1913", -2.5, 0.9)]);
+        let close =
+            Contest { draft: candidate("1912", -1.0, 0.9), alternatives: vec![candidate("1913", -0.5, 0.9)] };
         assert_eq!(close.winner(&config), None);
         let clear = contest(vec![candidate("1920", -2.9, 0.9), candidate("1913", -0.5, 0.9)]);
         assert_eq!(clear.winner(&config), Some(1));
         assert!(clear.share(Some(1)) > clear.share(None));
         let beside_the_point = contest(vec![candidate("1913", -0.5, 0.1)]);
         assert_eq!(beside_the_point.winner(&config), None);
+        let doubtful =
+            Contest { draft: candidate("1912", -9.0, 0.9), alternatives: vec![candidate("1913", -3.0, 0.9)] };
+        assert_eq!(doubtful.winner(&config), None, "it has little support of its own");
+        let aside =
+            Contest { draft: candidate("1912", -0.6, 0.0), alternatives: vec![candidate("1913", -0.5, 0.9)] };
+        assert_eq!(aside.winner(&config), Some(0), "the draft stands in a sentence beside the point");
     }
 }
