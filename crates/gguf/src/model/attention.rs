@@ -10,6 +10,9 @@ const ROWS: usize = 64;
 /// Below this many rows the products are made one by one.
 const GEMM_FROM: usize = 4;
 
+/// Below this many multiplications one thread does it all: to wake another would take longer.
+const PARALLEL_FROM: usize = 256 * 1024;
+
 /// Tokens that follow the cached ones directly: rows `start..start + len` of the new ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
@@ -79,7 +82,13 @@ pub(super) fn attend(
         }
     }
     let shared = Shared { config, q, keys, values, cached, window, width, out };
-    work.into_par_iter().with_max_len(4).for_each_init(Vec::new, |scores, task| shared.run(task, scores));
+    let multiplications = q.len() * (cached + spans.iter().map(|s| s.len).max().unwrap_or(0));
+    if multiplications < PARALLEL_FROM {
+        let mut scores = Vec::new();
+        work.into_iter().for_each(|task| shared.run(task, &mut scores));
+    } else {
+        work.into_par_iter().with_max_len(4).for_each_init(Vec::new, |scores, task| shared.run(task, scores));
+    }
     result
 }
 

@@ -22,6 +22,9 @@ const TILE_ELEMENTS: usize = 64 * 1024;
 /// Weights in a piece of work for one thread when there are few vectors.
 const PIECE_ELEMENTS: usize = 64 * 1024;
 
+/// Below this many multiplications the work is done at once: to wake another thread would take longer.
+const PARALLEL_FROM: usize = 256 * 1024;
+
 /// A matrix in the file.
 #[derive(Clone)]
 pub(crate) struct Matrix {
@@ -73,13 +76,20 @@ pub(crate) fn multiply<const N: usize>(matrices: [&Matrix; N], x: &[f32], count:
             pieces.push((*matrix, out, start..matrix.rows.min(start + step)));
         }
     }
-    pieces.into_par_iter().with_max_len(1).for_each_init(Vec::new, |scratch, (matrix, out, rows)| {
+    let run = |scratch: &mut Vec<f32>, (matrix, out, rows): (&Matrix, SharedOut<'_>, Range<usize>)| {
         if few {
             multiply_few(matrix, x, count, out, rows, scratch);
         } else {
             multiply_many(matrix, x, count, out, rows, scratch);
         }
-    });
+    };
+    let work: usize = matrices.iter().map(|m| m.rows * m.columns * count).sum();
+    if work < PARALLEL_FROM {
+        let mut scratch = Vec::new();
+        pieces.into_iter().for_each(|piece| run(&mut scratch, piece));
+    } else {
+        pieces.into_par_iter().with_max_len(1).for_each_init(Vec::new, run);
+    }
     results
 }
 

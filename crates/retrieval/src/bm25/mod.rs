@@ -37,6 +37,9 @@ use top::TopRows;
 /// What tantivy reserves at the start; it grows with the segment.
 const MEMORY_BUDGET: usize = 64 << 20;
 
+/// The same for a list in memory: a few passages a question, where clearing a large table would cost more than indexing.
+const SMALL_BUDGET: usize = 256 << 10;
+
 /// The two parameters of BM25.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bm25Params {
@@ -90,14 +93,14 @@ impl LexicalWriter {
         std::fs::create_dir_all(folder).map_err(|e| Error::io("creating", folder, &e))?;
         let directory =
             MmapDirectory::open(folder).map_err(|e| Error::failed("opening the term index", e))?;
-        Self::start(directory)
+        Self::start(directory, MEMORY_BUDGET)
     }
 
     pub(crate) fn in_memory() -> Result<Self> {
-        Self::start(RamDirectory::create())
+        Self::start(RamDirectory::create(), SMALL_BUDGET)
     }
 
-    fn start(directory: impl Into<Box<dyn tantivy::Directory>>) -> Result<Self> {
+    fn start(directory: impl Into<Box<dyn tantivy::Directory>>, budget: usize) -> Result<Self> {
         let (schema, words) = schema();
         let tokenizers = tantivy::tokenizer::TokenizerManager::new();
         tokenizers.register(analyzer::NAME, analyzer::analyzer());
@@ -105,7 +108,7 @@ impl LexicalWriter {
             .schema(schema)
             .settings(IndexSettings::default())
             .tokenizers(tokenizers)
-            .single_segment_index_writer(directory, MEMORY_BUDGET)
+            .single_segment_index_writer(directory, budget)
             .map_err(|e| failed(&e))?;
         Ok(Self { writer, words })
     }
