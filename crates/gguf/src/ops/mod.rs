@@ -4,10 +4,10 @@
 
 mod matrix;
 pub(crate) mod quant;
-#[cfg(target_arch = "x86_64")]
-mod quant_x86;
 mod simd;
 mod vector;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 pub(crate) use matrix::{Matrix, Strided, gemm_f32, multiply};
 pub(crate) use simd::SharedOut;

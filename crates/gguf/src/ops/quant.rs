@@ -111,7 +111,7 @@ pub(crate) fn dequantize(quantization: Quantization, bytes: &[u8], out: &mut [f3
     #[cfg(target_arch = "x86_64")]
     if super::simd::has_avx2() {
         // SAFETY: the processor was just seen to have the features that the function was compiled for.
-        if unsafe { super::quant_x86::dequantize(quantization, bytes, out) } {
+        if unsafe { super::x86::dequantize(quantization, bytes, out) } {
             return;
         }
     }

@@ -1,5 +1,7 @@
-//! The common types of blocks with AVX2: what the compiler makes of the plain loops in [`super::quant`] moves single
-//! bytes about. Same results, bit for bit or within the rounding of one fused multiply-add.
+//! The innermost loops with AVX2: what the compiler makes of the plain ones in [`super::quant`] and [`super::vector`]
+//! moves single numbers about. Same results, within rounding.
+
+#![allow(clippy::indexing_slicing, reason = "all indices are counters up to the length of what they index")]
 
 use std::arch::x86_64::*;
 
@@ -10,8 +12,9 @@ macro_rules! blocks {
     ($bytes:ident, $out:ident, $read:ident, $block_bytes:literal, $elements:literal) => {{
         let blocks = $bytes.as_chunks::<$block_bytes>().0;
         let out = $out.as_chunks_mut::<$elements>().0;
-        for (block, out) in blocks.iter().zip(out) {
-            $read(block, out);
+        let count = if blocks.len() < out.len() { blocks.len() } else { out.len() };
+        for i in 0..count {
+            $read(&blocks[i], &mut out[i]);
         }
     }};
 }
@@ -31,6 +34,33 @@ pub(super) fn dequantize(quantization: Quantization, bytes: &[u8], out: &mut [f3
         _ => return false,
     }
     true
+}
+
+/// The dot product of two vectors; of their first numbers when one is longer.
+#[target_feature(enable = "avx2,fma")]
+pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let (a_chunks, a_rest) = a.as_chunks::<32>();
+    let (b_chunks, b_rest) = b.as_chunks::<32>();
+    let count = if a_chunks.len() < b_chunks.len() { a_chunks.len() } else { b_chunks.len() };
+    // Four independent sums hide the latency of the addition.
+    let mut sums = [_mm256_setzero_ps(); 4];
+    for i in 0..count {
+        let (x, y) = (a_chunks[i].as_ptr(), b_chunks[i].as_ptr());
+        for j in 0..4 {
+            // SAFETY: eight numbers from 8 * j on lie within the 32 of a chunk; the loads need no alignment.
+            let (x, y) = unsafe { (_mm256_loadu_ps(x.add(8 * j)), _mm256_loadu_ps(y.add(8 * j))) };
+            sums[j] = _mm256_fmadd_ps(x, y, sums[j]);
+        }
+    }
+    let sum = _mm256_add_ps(_mm256_add_ps(sums[0], sums[1]), _mm256_add_ps(sums[2], sums[3]));
+    let four = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps::<1>(sum));
+    let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    let mut total = _mm_cvtss_f32(_mm_add_ss(two, _mm_movehdup_ps(two)));
+    let rest = if a_rest.len() < b_rest.len() { a_rest.len() } else { b_rest.len() };
+    for i in 0..rest {
+        total += a_rest[i] * b_rest[i];
+    }
+    total
 }
 
 /// 32 bytes of a block from `AT` on.
