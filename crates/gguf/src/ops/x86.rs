@@ -1,7 +1,11 @@
 //! The innermost loops with AVX2: what the compiler makes of the plain ones in [`super::quant`] and [`super::vector`]
 //! moves single numbers about. Same results, within rounding.
 
-#![allow(clippy::indexing_slicing, reason = "all indices are counters up to the length of what they index")]
+#![allow(
+    clippy::indexing_slicing,
+    clippy::needless_range_loop,
+    reason = "all indices are counters up to the length of what they index"
+)]
 
 use std::arch::x86_64::*;
 
