@@ -32,14 +32,27 @@ pub(crate) fn analyzer() -> TextAnalyzer {
     TextAnalyzer::builder(WordTokenizer::default()).filter(Stemmer::new(Language::English)).build()
 }
 
+/// The analysis of one text after another.
+pub(crate) struct Analysis(TextAnalyzer);
+
+impl Analysis {
+    pub(crate) fn new() -> Self {
+        Self(analyzer())
+    }
+
+    /// Calls `put` with each term of `text`, in order, repeated as they occur.
+    pub(crate) fn each_term(&mut self, text: &str, mut put: impl FnMut(&str)) {
+        let mut stream = self.0.token_stream(text);
+        while stream.advance() {
+            put(&stream.token().text);
+        }
+    }
+}
+
 /// The terms by which BM25 matches a text, in order, repeated as they occur: what a query is looked up by.
 pub fn terms(text: &str) -> Vec<String> {
-    let mut analyzer = analyzer();
     let mut terms = Vec::new();
-    let mut stream = analyzer.token_stream(text);
-    while stream.advance() {
-        terms.push(stream.token().text.clone());
-    }
+    Analysis::new().each_term(text, |term| terms.push(term.to_owned()));
     terms
 }
 

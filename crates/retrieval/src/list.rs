@@ -8,7 +8,9 @@ use counterproof_core::{
     Error, Hit, Limits, Passage, PassageId, Result, Retriever, Score, UserError, sha256_hex,
 };
 
-use crate::bm25::{self, Bm25Params, LexicalSegment, LexicalView, LexicalWriter};
+use crate::analyzer::Analysis;
+use crate::bm25::Bm25Params;
+use crate::bm25::memory::MemoryPostings;
 use crate::index::on_cpu;
 use crate::rank::best_by_id;
 
@@ -18,8 +20,7 @@ pub struct ListRetriever(Arc<List>);
 
 struct List {
     passages: Vec<Arc<Passage>>,
-    /// `None` for an empty list.
-    lexical: Option<LexicalSegment>,
+    postings: MemoryPostings,
     params: Bm25Params,
     limits: Limits,
     identity: String,
@@ -69,17 +70,12 @@ impl ListRetriever {
                 all.push_str(sha256_hex(part).as_str());
             }
         }
-        let lexical = if list.is_empty() {
-            None
-        } else {
-            let mut writer = LexicalWriter::in_memory()?;
-            for passage in &list {
-                writer.add(&passage.title, &passage.text)?;
-            }
-            Some(LexicalSegment::of_index(&writer.finish()?)?)
-        };
+        let (mut postings, mut analysis) = (MemoryPostings::default(), Analysis::new());
+        for passage in &list {
+            postings.add(&mut analysis, &passage.title, &passage.text);
+        }
         let identity = format!("list:{}", sha256_hex(all));
-        Ok(Self(Arc::new(List { passages: list, lexical, params, limits: limits.clone(), identity })))
+        Ok(Self(Arc::new(List { passages: list, postings, params, limits: limits.clone(), identity })))
     }
 
     /// The passages, in the order they were given.
@@ -89,19 +85,17 @@ impl ListRetriever {
 }
 
 impl List {
-    fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
-        let Some(segment) = &self.lexical else { return Ok(Vec::new()) };
-        let view = LexicalView { segment, deleted: None, first_row: 0 };
-        let rows = bm25::search(&[view], query, k, self.params)?;
+    fn search(&self, query: &str, k: usize) -> Vec<Hit> {
+        let rows = self.postings.search(query, k, self.params);
         let id = |row: u32| self.passages.get(row as usize).map_or("", |p| p.id.as_str());
-        Ok(best_by_id(rows, k, id)
+        best_by_id(rows, k, id)
             .into_iter()
             .filter_map(|(row, score)| {
                 let passage = self.passages.get(row as usize)?;
                 let score = Score::new(score);
                 Some(Hit { sparse: Some(score), ..Hit::new(Arc::clone(passage), score) })
             })
-            .collect())
+            .collect()
     }
 }
 
@@ -114,6 +108,6 @@ impl Retriever for ListRetriever {
     async fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
         self.0.limits.check_k(k)?;
         let (list, query) = (Arc::clone(&self.0), query.to_owned());
-        on_cpu(move || list.search(&query, k)).await
+        on_cpu(move || Ok(list.search(&query, k))).await
     }
 }

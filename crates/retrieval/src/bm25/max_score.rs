@@ -44,7 +44,7 @@ impl ScoreTable {
     }
 
     #[inline]
-    fn share(&self, frequency: u32, level: u8) -> f32 {
+    pub(super) fn share(&self, frequency: u32, level: u8) -> f32 {
         match self.shares.get((frequency as usize).wrapping_sub(1)) {
             Some(row) => row.get(usize::from(level)).copied().unwrap_or(0.0),
             None => {
@@ -54,6 +54,13 @@ impl ScoreTable {
             }
         }
     }
+}
+
+/// What a term adds to a row, in units of the integer scores. Every row that holds the term gets at least one unit, so
+/// that a row with a score is a row with a term.
+#[inline]
+pub(super) fn contribution(weight: f32, share: f32) -> u32 {
+    (weight * share) as u32 + 1
 }
 
 /// A term of the query and where the reading of its postings stands.
@@ -76,12 +83,6 @@ impl Cursor {
         self.postings.docs().get(self.at).copied().unwrap_or(TERMINATED)
     }
 
-    /// Every row that holds the term adds at least one unit, so that a row with a score is a row with a term.
-    #[inline]
-    fn score(weight: f32, share: f32) -> u32 {
-        (weight * share) as u32 + 1
-    }
-
     /// What the term adds to `row`; later calls must not ask for an earlier row.
     fn probe(&mut self, row: u32, lengths: &[u8], table: &ScoreTable) -> u32 {
         if self.row() < row {
@@ -92,7 +93,7 @@ impl Cursor {
         }
         let frequency = self.postings.freqs().get(self.at).copied().unwrap_or(0);
         let level = lengths.get(row as usize).copied().unwrap_or(0);
-        Self::score(self.weight, table.share(frequency, level))
+        contribution(self.weight, table.share(frequency, level))
     }
 
     /// Adds the term to the sums of the rows from `first` up to the end of the window.
@@ -115,7 +116,7 @@ impl Cursor {
             for (row, frequency) in rows.iter().take(inside).zip(frequencies) {
                 let level = lengths.get(*row as usize).copied().unwrap_or(0);
                 if let Some(sum) = sums.get_mut(row.wrapping_sub(first) as usize) {
-                    *sum += Self::score(self.weight, table.share(*frequency, level));
+                    *sum += contribution(self.weight, table.share(*frequency, level));
                 }
             }
             if inside < rows.len() {

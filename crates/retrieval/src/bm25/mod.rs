@@ -10,9 +10,10 @@
 //! ```
 //!
 //! This is the form of Lucene since version 8: without the constant factor `k1 + 1`, which changes no order. Title and text
-//! of a passage are one field; lengths are tantivy's, rounded to 256 levels.
+//! of a passage are one field, in which the title stands twice; lengths are tantivy's, rounded to 256 levels.
 
 pub(crate) mod max_score;
+pub(crate) mod memory;
 pub(crate) mod top;
 
 use std::collections::BTreeMap;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 
 use counterproof_core::{Error, InternalError, Result};
 use serde::{Deserialize, Serialize};
-use tantivy::directory::{MmapDirectory, OwnedBytes, RamDirectory};
+use tantivy::directory::{MmapDirectory, OwnedBytes};
 use tantivy::indexer::SingleSegmentIndexWriter;
 use tantivy::postings::TermInfo;
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
@@ -37,8 +38,9 @@ use top::TopRows;
 /// What tantivy reserves at the start; it grows with the segment.
 const MEMORY_BUDGET: usize = 64 << 20;
 
-/// The same for a list in memory: a few passages a question, where clearing a large table would cost more than indexing.
-const SMALL_BUDGET: usize = 256 << 10;
+/// How often the words of a title count. Twice finds more than once for claims and for questions alike, see
+/// `docs/BENCHMARKS.md`.
+const TITLE_WEIGHT: usize = 2;
 
 /// The two parameters of BM25.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -93,14 +95,6 @@ impl LexicalWriter {
         std::fs::create_dir_all(folder).map_err(|e| Error::io("creating", folder, &e))?;
         let directory =
             MmapDirectory::open(folder).map_err(|e| Error::failed("opening the term index", e))?;
-        Self::start(directory, MEMORY_BUDGET)
-    }
-
-    pub(crate) fn in_memory() -> Result<Self> {
-        Self::start(RamDirectory::create(), SMALL_BUDGET)
-    }
-
-    fn start(directory: impl Into<Box<dyn tantivy::Directory>>, budget: usize) -> Result<Self> {
         let (schema, words) = schema();
         let tokenizers = tantivy::tokenizer::TokenizerManager::new();
         tokenizers.register(analyzer::NAME, analyzer::analyzer());
@@ -108,21 +102,23 @@ impl LexicalWriter {
             .schema(schema)
             .settings(IndexSettings::default())
             .tokenizers(tokenizers)
-            .single_segment_index_writer(directory, budget)
+            .single_segment_index_writer(directory, MEMORY_BUDGET)
             .map_err(|e| failed(&e))?;
         Ok(Self { writer, words })
     }
 
     pub(crate) fn add(&mut self, title: &str, text: &str) -> Result<()> {
         let mut document = TantivyDocument::default();
-        document.add_text(self.words, title);
+        for _ in 0..TITLE_WEIGHT {
+            document.add_text(self.words, title);
+        }
         document.add_text(self.words, text);
         self.writer.add_document(document).map_err(|e| failed(&e))
     }
 
     /// Writes everything out.
-    pub(crate) fn finish(self) -> Result<Index> {
-        self.writer.finalize().map_err(|e| failed(&e))
+    pub(crate) fn finish(self) -> Result<()> {
+        self.writer.finalize().map(|_| ()).map_err(|e| failed(&e))
     }
 }
 
@@ -148,7 +144,7 @@ impl LexicalSegment {
         Self::of_index(&index).map_err(|e| damaged(e.to_string()))
     }
 
-    pub(crate) fn of_index(index: &Index) -> Result<Self> {
+    fn of_index(index: &Index) -> Result<Self> {
         let context = "opening the term index";
         let segments = index.searchable_segments().map_err(|e| Error::failed(context, e))?;
         let [segment] = segments.as_slice() else {
@@ -183,6 +179,40 @@ pub(crate) struct LexicalView<'a> {
     pub(crate) first_row: u32,
 }
 
+/// The terms of a query that the passages know, with their weights.
+struct Weighing<P> {
+    /// What a weight is multiplied with before it is rounded. Scores are summed as integers: the order of summation
+    /// then cannot matter, so equal passages have equal scores however the search came to them. The scale leaves room
+    /// for every term at its greatest, and for rounding up.
+    scale: f64,
+    /// `qtf * idf` and the postings of each term, by term.
+    terms: Vec<(f64, P)>,
+}
+
+impl<P> Weighing<P> {
+    /// Weighs the terms of `query` among `rows` passages. `look_up` gives a term's document frequency and postings,
+    /// `Some(None)` for a term that no passage holds, and `None` to give up.
+    fn of_query(
+        query: &str,
+        rows: u64,
+        mut look_up: impl FnMut(&str) -> Option<Option<(u64, P)>>,
+    ) -> Option<Self> {
+        let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+        for term in analyzer::terms(query) {
+            *counts.entry(term).or_insert(0) += 1;
+        }
+        let mut terms = Vec::with_capacity(counts.len());
+        for (term, times) in &counts {
+            if let Some((df, postings)) = look_up(term)? {
+                let idf = (1.0 + (rows.saturating_sub(df) as f64 + 0.5) / (df as f64 + 0.5)).ln();
+                terms.push((f64::from(*times) * idf, postings));
+            }
+        }
+        let all: f64 = terms.iter().map(|(weight, _)| *weight).sum();
+        (all > 0.0).then(|| Self { scale: f64::from(1u32 << 30) / all, terms })
+    }
+}
+
 /// The best `k` rows for `query` over all segments, with every row that ties with the last of them, in no
 /// particular order. Deleted rows still count in `N`, `df` and the average length, as they do in Lucene, until their
 /// segment is rewritten.
@@ -197,36 +227,32 @@ pub(crate) fn search(
     if k == 0 || rows == 0 || terms_in_all == 0 {
         return Ok(Vec::new());
     }
-    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
-    for term in analyzer::terms(query) {
-        *counts.entry(term).or_insert(0) += 1;
-    }
-    let read = |e: std::io::Error| Error::failed("reading the term index", e);
-    let mut weighted: Vec<(f64, Vec<Option<TermInfo>>)> = Vec::with_capacity(counts.len());
-    for (term, times) in &counts {
+    let mut failure = None;
+    let weighing = Weighing::of_query(query, rows, |term| {
         let infos = views
             .iter()
             .map(|v| v.segment.inverted.get_term_info(&Term::from_field_text(v.segment.words, term)))
-            .collect::<std::io::Result<Vec<_>>>()
-            .map_err(read)?;
+            .collect::<std::io::Result<Vec<_>>>();
+        let infos: Vec<Option<TermInfo>> = match infos {
+            Ok(infos) => infos,
+            Err(error) => {
+                failure = Some(error);
+                return None;
+            }
+        };
         let df: u64 = infos.iter().flatten().map(|info| u64::from(info.doc_freq)).sum();
-        if df > 0 {
-            let idf = (1.0 + (rows.saturating_sub(df) as f64 + 0.5) / (df as f64 + 0.5)).ln();
-            weighted.push((f64::from(*times) * idf, infos));
-        }
+        Some((df > 0).then_some((df, infos)))
+    });
+    let read = |e: std::io::Error| Error::failed("reading the term index", e);
+    if let Some(error) = failure {
+        return Err(read(error));
     }
-    let all: f64 = weighted.iter().map(|(weight, _)| *weight).sum();
-    if all == 0.0 {
-        return Ok(Vec::new());
-    }
-    // Scores are summed as integers: the order of summation then cannot matter, so equal passages have equal scores
-    // however the search came to them. The scale leaves room for every term at its greatest, and for rounding up.
-    let scale = f64::from(1u32 << 30) / all;
+    let Some(Weighing { scale, terms }) = weighing else { return Ok(Vec::new()) };
     let table = ScoreTable::new(params, terms_in_all as f64 / rows as f64);
     let mut top = TopRows::new(k);
     for (at, view) in views.iter().enumerate() {
-        let mut cursors = Vec::with_capacity(weighted.len());
-        for (weight, infos) in &weighted {
+        let mut cursors = Vec::with_capacity(terms.len());
+        for (weight, infos) in &terms {
             let Some(info) = infos.get(at).and_then(Option::as_ref) else { continue };
             let postings = view
                 .segment

@@ -10,26 +10,21 @@ const WIDE_GREATEST: f32 = 2047.0;
 /// The most dimensions for which [`WideQuery`] cannot overflow.
 pub(super) const MAX_DIMENSION: usize = 8192;
 
-/// Defines `$name`, which runs `$body` as compiled with AVX2 and population counts where the processor has them.
+/// Defines `$name`, which runs `$body` as compiled with the named features where the processor has them.
 macro_rules! dispatched {
-    ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)? = $body:ident) => {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident($($arg:ident: $type:ty),*) $(-> $ret:ty)? = $body:ident with $features:tt $($feature:tt)*) => {
         $(#[$doc])*
         $vis fn $name($($arg: $type),*) $(-> $ret)? {
             #[cfg(target_arch = "x86_64")]
             {
-                #[target_feature(enable = "avx2,bmi1,bmi2,fma,popcnt")]
-                fn with_avx2($($arg: $type),*) $(-> $ret)? {
+                #[target_feature(enable = $features)]
+                fn with_features($($arg: $type),*) $(-> $ret)? {
                     $body($($arg),*)
                 }
-                if std::arch::is_x86_feature_detected!("avx2")
-                    && std::arch::is_x86_feature_detected!("bmi1")
-                    && std::arch::is_x86_feature_detected!("bmi2")
-                    && std::arch::is_x86_feature_detected!("fma")
-                    && std::arch::is_x86_feature_detected!("popcnt")
-                {
+                if true $(&& std::arch::is_x86_feature_detected!($feature))* {
                     // SAFETY: the processor has every feature that the function was compiled for, as just asked;
                     // the function itself is safe code.
-                    return unsafe { with_avx2($($arg),*) };
+                    return unsafe { with_features($($arg),*) };
                 }
             }
             $body($($arg),*)
@@ -40,7 +35,8 @@ macro_rules! dispatched {
 dispatched! {
     /// For each code (`words` words of 64 bits, little-endian), the sum of the query's values under its set bits. `planes`
     /// holds the bits of the values in two's complement, plane by plane.
-    pub(super) fn planes_dot(codes: &[u8], words: usize, planes: &[u64], out: &mut [f32]) = planes_dot_body
+    pub(super) fn planes_dot(codes: &[u8], words: usize, planes: &[u64], out: &mut [f32])
+        = planes_dot_body with "popcnt" "popcnt"
 }
 
 #[inline(always)]
@@ -55,20 +51,31 @@ fn planes_dot_body(codes: &[u8], words: usize, planes: &[u64], out: &mut [f32]) 
     }
 }
 
+// Iterator adapters are not inlined into functions with features of their own, which costs most of the time here.
+#[allow(clippy::indexing_slicing)] // every index is below a length that the type states
 #[inline(always)]
 fn planes_dot_fixed<const WORDS: usize>(codes: &[u8], planes: &[u64], out: &mut [f32]) {
     let (planes, _) = planes.as_chunks::<WORDS>();
-    let Some((planes, _)) = planes.split_first_chunk::<PLANES>() else { return };
+    let Some(&planes) = planes.first_chunk::<PLANES>() else { return };
     let (words, _) = codes.as_chunks::<8>();
     let (codes, _) = words.as_chunks::<WORDS>();
-    for (code, out) in codes.iter().zip(out) {
+    let rows = codes.len().min(out.len());
+    let (codes, out) = (&codes[..rows], &mut out[..rows]);
+    let mut row = 0;
+    while row < rows {
         let mut counts = [0u32; PLANES];
-        for (plane, count) in planes.iter().zip(&mut counts) {
-            for (word, bits) in code.iter().zip(plane) {
-                *count += (u64::from_le_bytes(*word) & bits).count_ones();
+        let mut word = 0;
+        while word < WORDS {
+            let code = u64::from_le_bytes(codes[row][word]);
+            let mut plane = 0;
+            while plane < PLANES {
+                counts[plane] += (code & planes[plane][word]).count_ones();
+                plane += 1;
             }
+            word += 1;
         }
-        *out = weigh(counts);
+        out[row] = weigh(counts);
+        row += 1;
     }
 }
 
@@ -96,12 +103,35 @@ fn weigh([ones, twos, fours, eights]: [u32; PLANES]) -> f32 {
 }
 
 dispatched! {
-    fn dot(wide: &[i16], bytes: &[u8]) -> i32 = dot_body
+    fn dot(wide: &[i16], bytes: &[u8]) -> i32
+        = dot_body with "avx2" "avx2"
 }
 
+/// Values that are multiplied together: the width of the loop, a multiple of any processor's vectors.
+const LANES: usize = 32;
+
+#[allow(clippy::indexing_slicing)] // every index is below a length that the type states
 #[inline(always)]
 fn dot_body(wide: &[i16], bytes: &[u8]) -> i32 {
-    wide.iter().zip(bytes).map(|(w, b)| i32::from(*w) * i32::from(b.cast_signed())).sum()
+    let (wide, wide_rest) = wide.as_chunks::<LANES>();
+    let (bytes, bytes_rest) = bytes.as_chunks::<LANES>();
+    let chunks = wide.len().min(bytes.len());
+    let (wide, bytes) = (&wide[..chunks], &bytes[..chunks]);
+    let mut sums = [0i32; LANES];
+    let mut chunk = 0;
+    while chunk < chunks {
+        let mut lane = 0;
+        while lane < LANES {
+            sums[lane] += wide[chunk][lane] as i32 * bytes[chunk][lane].cast_signed() as i32;
+            lane += 1;
+        }
+        chunk += 1;
+    }
+    let mut sum: i32 = sums.iter().sum();
+    for (w, b) in wide_rest.iter().zip(bytes_rest) {
+        sum += i32::from(*w) * i32::from(b.cast_signed());
+    }
+    sum
 }
 
 /// A query with twelve bits a dimension, for dot products with stored bytes: its rounding is far below theirs.
