@@ -213,7 +213,7 @@ pub(crate) fn positions(dir: &Path) -> Result<Option<usize>> {
 }
 
 /// Reads a JSON file; `None` if there is none.
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let bytes = match std::fs::read(path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),

@@ -21,8 +21,11 @@ struct Kept {
     modified_ns: u64,
 }
 
-/// The SHA-256 of the file in lower-case hexadecimal.
-pub(crate) fn file_sha256(path: &Path) -> Result<String> {
+/// The SHA-256 of the file in lower-case hexadecimal, kept beside it for the next time.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn file_sha256(path: &Path) -> Result<String> {
     let failed = |error: std::io::Error| Error::io("reading", path, &error);
     let mut file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;

@@ -7,20 +7,18 @@ use async_trait::async_trait;
 use counterproof_core::{Embedder, Error, Result};
 use rayon::prelude::*;
 
+use crate::batches::compute;
 use crate::bert::BertModel;
 use crate::config::{self, BertConfig, Pooling};
 use crate::digest::file_sha256;
 use crate::pool::{Cancelled, EncoderOptions, Never, Pool};
 use crate::runtime::{OnnxModel, Runtime, find_onnx};
+use crate::source::Source;
 use crate::tokens::{Sequence, WindowTokenizer};
 use crate::weights::Weights;
 
 /// The window of sentence-transformers' all-MiniLM-L6-v2, in tokens.
 const DEFAULT_MAX_TOKENS: usize = 256;
-
-/// Tokens that are computed together: enough that reading the weights costs little beside the arithmetic, few enough
-/// that the hidden states stay in the processor's cache.
-const TOKENS_PER_GROUP: usize = 512;
 
 /// An [`Embedder`] that runs an encoder in this process.
 ///
@@ -64,7 +62,7 @@ impl BertEmbedder {
             (Ok((config, weights)), _) => {
                 let most = config.max_tokens();
                 let (tokenizer, model) =
-                    pool.run(|| rayon::join(|| tokenizer_of(most), || BertModel::load(&weights, config)));
+                    pool.run(|| rayon::join(|| tokenizer_of(most), || BertModel::load(Source::plain(&weights), config)));
                 (tokenizer?, Runtime::Bert(model?), safetensors)
             }
             (Err(_), Some(onnx)) => {
@@ -121,24 +119,10 @@ impl Shared {
     ) -> Result<Vec<Vec<f32>>> {
         let sequences: Vec<Sequence> =
             texts.par_iter().map(|text| self.tokenizer.encode(text.as_ref())).collect::<Result<_>>()?;
-        let groups = groups(&sequences, threads);
-        let compute = |group: &Vec<(usize, &Sequence)>| {
-            if cancelled.cancelled() {
-                return Err(Error::failed("embedding", "nobody waits for the vectors any more"));
-            }
-            let batch: Vec<&Sequence> = group.iter().map(|&(_, sequence)| sequence).collect();
-            let states = self.runtime.forward(&batch)?;
-            let places = group.iter().map(|&(place, _)| place);
-            Ok(places.zip(self.pool_states(&batch, &states)).collect::<Vec<_>>())
-        };
-        let vectors: Vec<Vec<(usize, Vec<f32>)>> = if self.runtime.one_thread_a_batch() {
-            groups.par_iter().map(compute).collect::<Result<_>>()?
-        } else {
-            groups.iter().map(compute).collect::<Result<_>>()?
-        };
-        let mut vectors: Vec<(usize, Vec<f32>)> = vectors.into_iter().flatten().collect();
-        vectors.sort_unstable_by_key(|&(place, _)| place);
-        Ok(vectors.into_iter().map(|(_, vector)| vector).collect())
+        let together = self.runtime.one_thread_a_batch();
+        compute(&sequences, threads, together, cancelled, |batch| {
+            Ok(self.pool_states(batch, &self.runtime.forward(batch)?))
+        })
     }
 
     /// One unit vector a text from the hidden states of its tokens.
@@ -158,30 +142,6 @@ impl Shared {
         };
         batch.iter().map(vector).collect()
     }
-}
-
-/// Cuts a batch into groups that are computed together, longest texts first: texts of a group are alike in length,
-/// so that little is padded where a graph needs padding, and the last groups to be computed are small ones.
-fn groups(sequences: &[Sequence], threads: usize) -> Vec<Vec<(usize, &Sequence)>> {
-    let mut order: Vec<(usize, &Sequence)> = sequences.iter().enumerate().collect();
-    order.sort_by_key(|(_, sequence)| std::cmp::Reverse(sequence.len()));
-    let tokens: usize = sequences.iter().map(Sequence::len).sum();
-    let most = tokens.div_ceil(threads.max(1)).min(TOKENS_PER_GROUP);
-    let mut groups: Vec<Vec<(usize, &Sequence)>> = Vec::new();
-    let mut room = 0;
-    for (place, sequence) in order {
-        match groups.last_mut() {
-            Some(group) if sequence.len() <= room => {
-                group.push((place, sequence));
-                room -= sequence.len();
-            }
-            _ => {
-                groups.push(vec![(place, sequence)]);
-                room = most.saturating_sub(sequence.len());
-            }
-        }
-    }
-    groups
 }
 
 /// `vector` at length one. A vector without direction, as a text without any token has it, becomes the first unit

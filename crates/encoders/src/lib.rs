@@ -18,18 +18,36 @@
 //! # }
 //! ```
 
+pub mod adapter;
+mod batches;
 mod bert;
+mod classifier;
 mod config;
 mod digest;
 mod embedder;
 mod files;
 mod onnx;
+mod pairs;
 mod pool;
+mod reader;
 mod runtime;
+mod source;
 mod tokens;
+mod verifier;
 mod weights;
+mod windows;
 
 pub use config::{Activation, BertConfig, Pooling};
 pub use embedder::BertEmbedder;
 pub use onnx::{Head, export_onnx};
 pub use pool::EncoderOptions;
+pub use reader::{BertReader, ScoredSpan};
+pub use verifier::{BertVerifier, Judgement};
+
+/// What a model folder is read with, for crates that compute with the weights themselves.
+pub mod parts {
+    pub use crate::digest::file_sha256;
+    pub use crate::pairs::{PairTokenizer, Tokens};
+    pub use crate::tokens::Sequence;
+    pub use crate::weights::{Table, Weights};
+}

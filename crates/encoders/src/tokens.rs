@@ -7,17 +7,43 @@ use tokenizers::{Tokenizer, TruncationParams};
 
 /// One text as the encoder sees it, with the special tokens that the model expects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sequence {
+pub struct Sequence {
     /// Rows of the word table.
-    pub(crate) ids: Vec<u32>,
+    pub ids: Vec<u32>,
     /// Rows of the segment table.
-    pub(crate) type_ids: Vec<u32>,
+    pub type_ids: Vec<u32>,
 }
 
 impl Sequence {
-    pub(crate) fn len(&self) -> usize {
+    /// Tokens, special ones included.
+    pub fn len(&self) -> usize {
         self.ids.len()
     }
+
+    /// Whether there is no token.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+}
+
+/// Loads a `tokenizer.json`, without padding.
+pub(crate) fn open_tokenizer(path: &Path) -> Result<Tokenizer> {
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => UserError::NotFound {
+            what: format!("the encoder's tokenizer {}", path.display()),
+            hint: "a model folder holds tokenizer.json beside its weights; fetch the model again".to_owned(),
+        }
+        .into(),
+        _ => Error::io("reading", path, &error),
+    })?;
+    let mut tokenizer = Tokenizer::from_bytes(bytes).map_err(|error| damaged(path, &error))?;
+    tokenizer.with_padding(None);
+    Ok(tokenizer)
+}
+
+fn damaged(path: &Path, error: &tokenizers::Error) -> Error {
+    let message = format!("{error}; fetch the model again");
+    InternalError::Damaged { path: path.display().to_string(), message }.into()
 }
 
 /// A tokenizer that cuts every text to the window of the encoder.
@@ -28,25 +54,9 @@ pub(crate) struct WindowTokenizer {
 
 impl WindowTokenizer {
     pub(crate) fn open(path: &Path, max_tokens: usize) -> Result<Self> {
-        let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => UserError::NotFound {
-                what: format!("the encoder's tokenizer {}", path.display()),
-                hint: "a model folder holds tokenizer.json beside its weights; fetch the model again"
-                    .to_owned(),
-            }
-            .into(),
-            _ => Error::io("reading", path, &error),
-        })?;
-        let damaged = |error: tokenizers::Error| {
-            Error::from(InternalError::Damaged {
-                path: path.display().to_string(),
-                message: format!("{error}; fetch the model again"),
-            })
-        };
-        let mut inner = Tokenizer::from_bytes(bytes).map_err(damaged)?;
-        inner.with_padding(None);
+        let mut inner = open_tokenizer(path)?;
         let truncation = TruncationParams { max_length: max_tokens, ..TruncationParams::default() };
-        inner.with_truncation(Some(truncation)).map_err(damaged)?;
+        inner.with_truncation(Some(truncation)).map_err(|error| damaged(path, &error))?;
         Ok(Self { inner, max_tokens })
     }
 

@@ -14,7 +14,7 @@ use memmap2::Mmap;
 use safetensors::tensor::{Dtype, Metadata, SafeTensors};
 
 /// An opened safetensors file.
-pub(crate) struct Weights {
+pub struct Weights {
     path: PathBuf,
     map: Arc<Mmap>,
     metadata: Metadata,
@@ -26,7 +26,10 @@ pub(crate) struct Weights {
 
 impl Weights {
     /// Maps the file and reads its header.
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    ///
+    /// # Errors
+    /// The file is missing, damaged, or holds no BERT encoder.
+    pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => UserError::NotFound {
                 what: format!("the encoder's weights {}", path.display()),
@@ -52,12 +55,22 @@ impl Weights {
     }
 
     /// The tensor `name` (without the file's prefix), which must have `shape`.
-    pub(crate) fn tensor(&self, name: &str, shape: &[usize]) -> Result<Table> {
-        let full = format!("{}{name}", self.prefix);
+    ///
+    /// # Errors
+    /// There is none, it has another shape, or it holds numbers of a kind that cannot be read.
+    pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<Table> {
+        self.head_tensor(&format!("{}{name}", self.prefix), shape)
+    }
+
+    /// As [`tensor`](Self::tensor), for a name that never has the prefix: those of a head on top of the encoder.
+    ///
+    /// # Errors
+    /// As [`tensor`](Self::tensor).
+    pub fn head_tensor(&self, full: &str, shape: &[usize]) -> Result<Table> {
         // The first BERT checkpoints call the two vectors of a layer norm gamma and beta.
         let older =
             full.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta");
-        let info = self.metadata.info(&full).or_else(|| self.metadata.info(&older));
+        let info = self.metadata.info(full).or_else(|| self.metadata.info(&older));
         let info = info.ok_or_else(|| damaged(&self.path, format!("there is no tensor `{full}`")))?;
         if info.shape != shape {
             let message =
@@ -103,7 +116,7 @@ impl Number {
 
 /// A tensor in the map, seen as rows of its last dimension.
 #[derive(Clone)]
-pub(crate) struct Table {
+pub struct Table {
     map: Arc<Mmap>,
     bytes: Range<usize>,
     number: Number,
@@ -140,17 +153,17 @@ impl Table {
     }
 
     /// Copies row `row` into `out`.
-    pub(crate) fn copy_row(&self, row: usize, out: &mut [f32]) {
+    pub fn copy_row(&self, row: usize, out: &mut [f32]) {
         self.each(self.row(row), out, |out, x| *out = x);
     }
 
     /// Adds row `row` to `out`.
-    pub(crate) fn add_row(&self, row: usize, out: &mut [f32]) {
+    pub fn add_row(&self, row: usize, out: &mut [f32]) {
         self.each(self.row(row), out, |out, x| *out += x);
     }
 
     /// Calls `put` with each row, in order; the row is only lent.
-    pub(crate) fn each_row(&self, mut put: impl FnMut(&[f32])) {
+    pub fn each_row(&self, mut put: impl FnMut(&[f32])) {
         let mut row = vec![0.0; self.columns];
         for i in 0..self.bytes.len() / (self.columns * self.number.size()).max(1) {
             self.copy_row(i, &mut row);
@@ -159,7 +172,7 @@ impl Table {
     }
 
     /// Every number.
-    pub(crate) fn to_vec(&self) -> Vec<f32> {
+    pub fn to_vec(&self) -> Vec<f32> {
         let mut out = Vec::with_capacity(self.bytes.len() / self.number.size());
         self.each_row(|row| out.extend_from_slice(row));
         out

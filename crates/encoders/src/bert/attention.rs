@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use rten_simd::SimdOp;
-use rten_vecmath::Softmax;
-
-use super::kernel::{Identity, Panels, Product, Rows};
+use counterproof_kernels::matrix::{Left, Panels, Product, Then};
+use counterproof_kernels::softmax::softmax_rows;
 
 /// Queries whose scores are held at a time: they stay in the processor's cache however long the text is.
 const QUERIES: usize = 48;
@@ -21,8 +19,7 @@ pub(super) struct Attention {
 
 impl Attention {
     pub(super) fn new(heads: usize, head_size: usize) -> Self {
-        let (keys, values) = (Panels::default(), Panels::default());
-        Self { heads, head_size, keys, values, scores: Vec::new() }
+        Self { heads, head_size, keys: Panels::empty(), values: Panels::empty(), scores: Vec::new() }
     }
 
     /// Lets the tokens `rows` look at each other: reads their queries, keys and values (`tokens x 3 hidden`, the
@@ -39,33 +36,31 @@ impl Attention {
                 let offset = which * hidden + head * size;
                 rows.clone().map(move |row| part(row, offset).get(..size).unwrap_or_default())
             };
-            self.keys.lay_columns(size, places(1));
-            self.values.lay_rows(size, places(2));
+            self.keys.lay_columns(size, 1.0, places(1));
+            self.values.lay_rows(size, 1.0, places(2));
             for first in rows.clone().step_by(QUERIES) {
                 let count = QUERIES.min(rows.end - first);
                 Product {
-                    x: Rows { data: part(first, head * size), stride, count },
+                    x: Left::rows(part(first, head * size), stride, count),
                     panels: &self.keys,
                     bias: None,
                     out: &mut self.scores,
                     out_stride: length,
                     accumulate: false,
-                    f: Identity,
+                    then: Then::Keep,
                 }
-                .dispatch();
-                for scores in self.scores.chunks_exact_mut(length).take(count) {
-                    Softmax::new_mut(scores).dispatch();
-                }
+                .run();
+                softmax_rows(self.scores.get_mut(..count * length).unwrap_or_default(), length);
                 Product {
-                    x: Rows { data: &self.scores, stride: length, count },
+                    x: Left::rows(&self.scores, length, count),
                     panels: &self.values,
                     bias: None,
                     out: context.get_mut(first * hidden + head * size..).unwrap_or_default(),
                     out_stride: hidden,
                     accumulate: false,
-                    f: Identity,
+                    then: Then::Keep,
                 }
-                .dispatch();
+                .run();
             }
         }
     }

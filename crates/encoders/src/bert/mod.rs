@@ -5,21 +5,19 @@
 //! text at a time. So no arithmetic is spent on padding, and a vector cannot depend on the texts beside it.
 
 mod attention;
-mod kernel;
 mod linear;
-mod ops;
 
 use counterproof_core::{Error, Result};
+use counterproof_kernels::matrix::Then;
+use counterproof_kernels::norm::LayerNorm;
 use rayon::prelude::*;
-use rten_vecmath::{ApproxGelu, Gelu};
 
 use self::attention::Attention;
-use self::kernel::Identity;
-use self::linear::Linear;
-use self::ops::{LayerNorm, Relu};
+pub(crate) use self::linear::Linear;
 use crate::config::{Activation, BertConfig};
+use crate::source::Source;
 use crate::tokens::Sequence;
-use crate::weights::{Table, Weights};
+use crate::weights::Table;
 
 /// A BERT encoder, its weights laid out for the processor.
 pub(crate) struct BertModel {
@@ -42,12 +40,14 @@ struct Layer {
 }
 
 impl BertModel {
-    pub(crate) fn load(weights: &Weights, config: BertConfig) -> Result<Self> {
+    /// Loads the encoder, changed by the source's adapter if it has one.
+    pub(crate) fn load(source: Source<'_>, config: BertConfig) -> Result<Self> {
         let hidden = config.hidden_size;
+        let weights = source.weights;
         let norm = |name: &str| {
             Ok::<_, Error>(LayerNorm {
-                weight: weights.tensor(&format!("{name}.weight"), &[hidden])?.to_vec(),
-                bias: weights.tensor(&format!("{name}.bias"), &[hidden])?.to_vec(),
+                weight: source.vector(&format!("{name}.weight"), hidden)?,
+                bias: source.vector(&format!("{name}.bias"), hidden)?,
                 epsilon: config.layer_norm_eps,
             })
         };
@@ -57,7 +57,7 @@ impl BertModel {
             let scale = 1.0 / (config.head_size() as f32).sqrt();
             Ok(Layer {
                 qkv: Linear::load(
-                    weights,
+                    source,
                     &[
                         (&part("attention.self.query"), scale),
                         (&part("attention.self.key"), 1.0),
@@ -67,14 +67,14 @@ impl BertModel {
                     hidden,
                 )?,
                 attention_output: Linear::load(
-                    weights,
+                    source,
                     &[(&part("attention.output.dense"), 1.0)],
                     hidden,
                     hidden,
                 )?,
                 attention_norm: norm(&part("attention.output.LayerNorm"))?,
-                inner: Linear::load(weights, &[(&part("intermediate.dense"), 1.0)], hidden, inner)?,
-                output: Linear::load(weights, &[(&part("output.dense"), 1.0)], inner, hidden)?,
+                inner: Linear::load(source, &[(&part("intermediate.dense"), 1.0)], hidden, inner)?,
+                output: Linear::load(source, &[(&part("output.dense"), 1.0)], inner, hidden)?,
                 output_norm: norm(&part("output.LayerNorm"))?,
             })
         });
@@ -103,8 +103,13 @@ impl BertModel {
         let mut qkv = vec![0.0; tokens * hidden * 3];
         let mut inner = vec![0.0; tokens * self.config.intermediate_size];
         let mut attention = Attention::new(self.config.num_attention_heads, self.config.head_size());
+        let then = match self.config.hidden_act {
+            Activation::Gelu => Then::Gelu,
+            Activation::GeluTanh => Then::GeluTanh,
+            Activation::Relu => Then::Relu,
+        };
         for layer in &self.layers {
-            layer.qkv.apply(&x, Identity, &mut qkv);
+            layer.qkv.apply(&x, Then::Keep, &mut qkv);
             let mut start = 0;
             for sequence in batch {
                 let end = start + sequence.len();
@@ -113,11 +118,7 @@ impl BertModel {
             }
             layer.attention_output.add_to(&context, &mut x);
             layer.attention_norm.apply(&mut x);
-            match self.config.hidden_act {
-                Activation::Gelu => layer.inner.apply(&x, Gelu {}, &mut inner),
-                Activation::GeluTanh => layer.inner.apply(&x, ApproxGelu {}, &mut inner),
-                Activation::Relu => layer.inner.apply(&x, Relu, &mut inner),
-            }
+            layer.inner.apply(&x, then, &mut inner);
             layer.output.add_to(&inner, &mut x);
             layer.output_norm.apply(&mut x);
         }

@@ -1,0 +1,277 @@
+//! Natural language inference by a cross-encoder: evidence and statement are read together.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use counterproof_core::{Entailment, Nli, Probability, Result, UserError};
+use rayon::prelude::*;
+
+use crate::adapter::{Adapter, AdapterKind, Calibration};
+use crate::batches::compute;
+use crate::bert::BertModel;
+use crate::classifier::Head;
+use crate::config::BertConfig;
+use crate::digest::file_sha256;
+use crate::pairs::PairTokenizer;
+use crate::pool::{Cancelled, EncoderOptions, Never, Pool};
+use crate::source::Source;
+use crate::tokens::Sequence;
+use crate::weights::Weights;
+use crate::windows::by_sentences;
+
+/// The window of a hub's classifier, in tokens.
+const CLASSIFIER_TOKENS: usize = 256;
+
+/// Tokens of evidence that a window always has room for: beside a long statement the window grows, up to the positions
+/// of the model.
+const LEAST_EVIDENCE: usize = 64;
+
+/// An [`Entailment`] that runs a cross-encoder in this process: the base encoder under an adapter of ours, or a
+/// sequence classification model of a hub.
+///
+/// Evidence longer than the window is read in windows of whole sentences, each beginning with the last sentence of the
+/// one before. A statement is entailed, or contradicted, as far as the window that says so most, and unsettled only
+/// as far as every window leaves it so: the greatest log-probabilities of "entailed" and of "contradicted" and the least of
+/// "neutral" are taken, and renormalised. The statement is never cut. Equal pairs are judged once.
+#[derive(Clone)]
+pub struct BertVerifier {
+    shared: Arc<Shared>,
+    pool: Arc<Pool>,
+}
+
+struct Shared {
+    identity: String,
+    tokenizer: PairTokenizer,
+    model: BertModel,
+    head: Head,
+    calibration: Calibration,
+    /// Tokens of a window, special ones included.
+    window: usize,
+    /// The longest window that the model has positions for.
+    most: usize,
+}
+
+/// What a verifier says of a pair.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judgement {
+    /// The calibrated probabilities.
+    pub nli: Nli,
+    /// What they are made of: the logits of entailed, neutral and contradicted, before calibration. Of evidence in
+    /// several windows, the joined log-probabilities. Zeros for blank evidence, which no model was asked about.
+    pub logits: [f32; 3],
+    /// Windows that the evidence was read in; none for blank evidence.
+    pub windows: usize,
+}
+
+impl BertVerifier {
+    /// Loads the base encoder of the folder `base` under the verifier adapter in the file `adapter`. Blocks for about a
+    /// tenth of a second.
+    ///
+    /// # Errors
+    /// A file is missing or damaged, or the adapter is of another kind or belongs to another base; the error names it.
+    pub fn open(base: impl AsRef<Path>, adapter: impl AsRef<Path>, options: &EncoderOptions) -> Result<Self> {
+        Self::with_adapter(base, &Adapter::load(adapter.as_ref())?, options)
+    }
+
+    /// As [`open`](Self::open), with an adapter that is in memory.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn with_adapter(base: impl AsRef<Path>, adapter: &Adapter, options: &EncoderOptions) -> Result<Self> {
+        let base = base.as_ref();
+        let pool = Pool::new(options.threads)?;
+        let config = BertConfig::read(base)?;
+        let weights = Weights::open(&base.join("model.safetensors"))?;
+        let digest = file_sha256(&base.join("model.safetensors"))?;
+        adapter.check(AdapterKind::Verifier, &digest)?;
+        let head = Head::from_adapter(adapter, config.hidden_size)?;
+        let window = options.max_tokens.unwrap_or(adapter.metadata.max_tokens);
+        let calibration = adapter.metadata.calibration.clone();
+        let model = format!("{digest}+{}", adapter.digest());
+        let source = Source::adapted(&weights, adapter);
+        Self::build(base, pool, source, config, head, window, calibration, &model, options)
+    }
+
+    /// Loads a BERT or RoBERTa sequence classification model of a hub: `config.json`, `tokenizer.json`,
+    /// `model.safetensors`. The order of its outputs is read from `id2label`.
+    ///
+    /// # Errors
+    /// A file is missing or damaged, the model is of another family, or its labels do not say which output means
+    /// entailment, neutral and contradiction.
+    pub fn open_classifier(dir: impl AsRef<Path>, options: &EncoderOptions) -> Result<Self> {
+        let dir = dir.as_ref();
+        let pool = Pool::new(options.threads)?;
+        let config = BertConfig::read(dir)?;
+        let weights = Weights::open(&dir.join("model.safetensors"))?;
+        let head = Head::from_folder(dir, &weights, &config)?;
+        let digest = file_sha256(&dir.join("model.safetensors"))?;
+        let window = options.max_tokens.unwrap_or(CLASSIFIER_TOKENS);
+        let (source, calibration) = (Source::plain(&weights), Calibration::default());
+        Self::build(dir, pool, source, config, head, window, calibration, &digest, options)
+    }
+
+    #[allow(clippy::too_many_arguments)] // The parts of a verifier, each from one of the two kinds of folder.
+    fn build(
+        dir: &Path,
+        pool: Pool,
+        source: Source<'_>,
+        config: BertConfig,
+        head: Head,
+        window: usize,
+        calibration: Calibration,
+        weights: &str,
+        options: &EncoderOptions,
+    ) -> Result<Self> {
+        let most = config.max_tokens();
+        let window = window.clamp(LEAST_EVIDENCE.min(most), most);
+        let tokenizer = PairTokenizer::open(&dir.join("tokenizer.json"))?;
+        let model = pool.run(|| BertModel::load(source, config))?;
+        let folder = || dir.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = options.name.clone().or_else(folder).unwrap_or_else(|| "verifier".to_owned());
+        let Calibration { temperature, offsets: [entail, neutral, contradict] } = &calibration;
+        let identity =
+            format!("{name}@{weights}/nli/{window}/{temperature},{entail},{neutral},{contradict}");
+        let shared = Shared { identity, tokenizer, model, head, calibration, window, most };
+        Ok(Self { shared: Arc::new(shared), pool: Arc::new(pool) })
+    }
+
+    /// Judges each `(premise, hypothesis)`, with the logits. Blocks this thread: for callers outside an async runtime.
+    ///
+    /// # Errors
+    /// A hypothesis is blank or longer than the model has positions for.
+    pub fn judge_blocking<T: AsRef<str> + Sync>(&self, pairs: &[(T, T)]) -> Result<Vec<Judgement>> {
+        self.pool.run(|| self.shared.judge(pairs, self.pool.threads(), &Never))
+    }
+
+    /// The logits of each `(premise, hypothesis)`: entailed, neutral, contradicted, before calibration. Blocks this thread.
+    ///
+    /// # Errors
+    /// As [`judge_blocking`](Self::judge_blocking).
+    pub fn logits<T: AsRef<str> + Sync>(&self, pairs: &[(T, T)]) -> Result<Vec<[f32; 3]>> {
+        Ok(self.judge_blocking(pairs)?.into_iter().map(|judgement| judgement.logits).collect())
+    }
+
+    /// As [`judge`](Entailment::judge), with the logits.
+    ///
+    /// # Errors
+    /// As [`judge_blocking`](Self::judge_blocking).
+    pub async fn judgements(&self, pairs: &[(&str, &str)]) -> Result<Vec<Judgement>> {
+        if pairs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let pairs: Vec<(String, String)> = pairs.iter().map(|&(p, h)| (p.to_owned(), h.to_owned())).collect();
+        let (shared, threads) = (Arc::clone(&self.shared), self.pool.threads());
+        self.pool.spawn(move |cancelled| shared.judge(&pairs, threads, cancelled)).await
+    }
+
+    /// How its logits become probabilities.
+    pub fn calibration(&self) -> &Calibration {
+        &self.shared.calibration
+    }
+}
+
+#[async_trait]
+impl Entailment for BertVerifier {
+    fn identity(&self) -> &str {
+        &self.shared.identity
+    }
+
+    async fn judge(&self, pairs: &[(&str, &str)]) -> Result<Vec<Nli>> {
+        Ok(self.judgements(pairs).await?.into_iter().map(|judgement| judgement.nli).collect())
+    }
+}
+
+impl Shared {
+    /// Runs on a thread of the pool.
+    fn judge<T: AsRef<str> + Sync>(
+        &self,
+        pairs: &[(T, T)],
+        threads: usize,
+        cancelled: &dyn Cancelled,
+    ) -> Result<Vec<Judgement>> {
+        // The distinct pairs, and for each pair given its place among them.
+        let mut distinct: Vec<(&str, &str)> = Vec::new();
+        let mut places: HashMap<(&str, &str), usize> = HashMap::new();
+        let mut of = Vec::with_capacity(pairs.len());
+        for (premise, hypothesis) in pairs {
+            let pair = (premise.as_ref(), hypothesis.as_ref());
+            if pair.1.trim().is_empty() {
+                return Err(UserError::Empty { what: "statement" }.into());
+            }
+            of.push(*places.entry(pair).or_insert_with(|| {
+                distinct.push(pair);
+                distinct.len() - 1
+            }));
+        }
+        let windows: Vec<Vec<Sequence>> =
+            distinct.par_iter().map(|pair| self.windows(pair.0, pair.1)).collect::<Result<_>>()?;
+        let counts: Vec<usize> = windows.iter().map(Vec::len).collect();
+        let sequences: Vec<Sequence> = windows.into_iter().flatten().collect();
+        let logits = compute(&sequences, threads, true, cancelled, |batch| {
+            Ok(self.head.logits(batch, &self.model.forward(batch)?))
+        })?;
+        let mut rest = logits.as_slice();
+        let mut judged = Vec::with_capacity(distinct.len());
+        for count in counts {
+            let (own, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+            rest = after;
+            judged.push(self.join(own));
+        }
+        Ok(of.into_iter().filter_map(|place| judged.get(place).cloned()).collect())
+    }
+
+    /// The sequences that a pair is read in; none where the evidence is blank.
+    fn windows(&self, premise: &str, hypothesis: &str) -> Result<Vec<Sequence>> {
+        let statement = self.tokenizer.ids(hypothesis)?;
+        let taken = statement.len() + self.tokenizer.special_tokens();
+        let window = self.window.max(taken + LEAST_EVIDENCE).min(self.most);
+        let room = window.saturating_sub(taken);
+        if room < LEAST_EVIDENCE.min(self.most / 4) {
+            return Err(UserError::TooLarge {
+                what: "statement, in tokens,",
+                limit: "the verifier's positions",
+                size: statement.len(),
+                max: self.most.saturating_sub(self.tokenizer.special_tokens() + LEAST_EVIDENCE.min(self.most / 4)),
+            }
+            .into());
+        }
+        if premise.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let tokens = self.tokenizer.tokens(premise)?;
+        if tokens.ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let part = |range: std::ops::Range<usize>| tokens.ids.get(range).unwrap_or_default();
+        let windows = by_sentences(premise, &tokens, room);
+        Ok(windows.into_iter().map(|range| self.tokenizer.join(part(range), &statement)).collect())
+    }
+
+    /// One judgement from the logits of every window.
+    fn join(&self, windows: &[[f32; 3]]) -> Judgement {
+        let logits = match windows {
+            [] => {
+                let nli =
+                    Nli { entail: Probability::ZERO, neutral: Probability::ONE, contradict: Probability::ZERO };
+                return Judgement { nli, logits: [0.0; 3], windows: 0 };
+            }
+            [logits] => *logits,
+            several => {
+                let start = [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY];
+                several.iter().map(|logits| log_softmax(*logits)).fold(start, |[e, n, c], [entail, neutral, contradict]| {
+                    [e.max(entail), n.min(neutral), c.max(contradict)]
+                })
+            }
+        };
+        let [entail, neutral, contradict] = self.calibration.probabilities(logits);
+        Judgement { nli: Nli::from_weights(entail, neutral, contradict), logits, windows: windows.len() }
+    }
+}
+
+fn log_softmax(logits: [f32; 3]) -> [f32; 3] {
+    let most = logits.iter().copied().fold(f32::MIN, f32::max);
+    let sum: f32 = logits.iter().map(|x| (x - most).exp()).sum();
+    logits.map(|x| x - most - sum.ln())
+}
