@@ -7,6 +7,7 @@
 
 pub mod abstention;
 pub mod answer;
+pub mod conflict;
 pub mod language;
 pub mod mention;
 pub mod normalise;
@@ -14,6 +15,7 @@ pub mod packs;
 pub mod question;
 pub mod rating;
 pub mod sentences;
+pub mod statement;
 pub mod tokens;
 pub mod value;
 

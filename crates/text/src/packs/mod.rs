@@ -10,4 +10,6 @@ pub mod english;
 pub mod names;
 #[rustfmt::skip]
 pub mod nouns;
+#[rustfmt::skip]
+pub mod polarity;
 pub mod units;
