@@ -8,7 +8,7 @@ use counterproof_core::{Error, Result};
 
 use crate::claims::{
     ClimateClaim, Evidence, FeverClaim, FeverousClaim, Fm2Claim, SufficientFactsClaim, SymmetricPair,
-    Verdict, VitaminCPair, WiceClaim,
+    VitaminCPair, WiceClaim,
 };
 use crate::pairs::{NliPair, RtePair};
 use crate::passages::CorpusPassage;
@@ -107,8 +107,8 @@ pub struct SplitShares {
     pub salt: String,
     /// Share of what is left that is for validation.
     pub validation: f64,
-    /// FEVER: this many claims of each of the two decisive labels, and of the third (a thousand in all).
-    pub fever: [usize; 3],
+    /// This many claims of FEVER, evenly over its three labels.
+    pub fever: usize,
     /// Share of SufficientFacts (FEVER).
     pub sufficient_fever: f64,
     /// Share of SufficientFacts (HoVer).
@@ -142,7 +142,7 @@ impl Default for SplitShares {
         Self {
             salt: "counterproof-1".into(),
             validation: 0.05,
-            fever: [334, 333, 333],
+            fever: 1000,
             sufficient_fever: 0.35,
             sufficient_hover: 0.35,
             symmetric_v02: 1.0,
@@ -235,12 +235,8 @@ impl Collection {
             self.multispanqa.iter().map(|r| r.question.as_str()).collect(),
         );
         part("conflictnq", shares.conflictnq, self.conflictnq.iter().map(|r| r.question.as_str()).collect());
-        for (verdict, count) in
-            [Verdict::Supported, Verdict::Refuted, Verdict::NotEnough].into_iter().zip(shares.fever)
-        {
-            let claims = self.fever.iter().filter(|r| r.verdict == verdict).map(|r| (r.claim.as_str(), ()));
-            builder.keep("fever", Share::Each(count), claims);
-        }
+        let claims = self.fever.iter().map(|r| (r.claim.as_str(), r.verdict));
+        builder.keep("fever", Share::Balanced(shares.fever), claims);
         builder.build()
     }
 

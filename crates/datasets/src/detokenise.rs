@@ -26,9 +26,10 @@ pub struct Prose {
     moved: Vec<(Range<usize>, Range<usize>)>,
 }
 
-/// The text as it is written, without white space around it; see [`Prose::of`].
+/// The text as it is written, without white space around it; see [`Prose::of`]. A comma that opens it is what was left of
+/// a bracket, and goes too.
 pub fn prose(text: &str) -> String {
-    Prose::of(text.trim(), Hyphens::Kept).text
+    Prose::of(text.trim_start_matches([' ', ',', ';', '\n', '\t']).trim(), Hyphens::Kept).text
 }
 
 /// The title of a Wikipedia page from the way FEVER writes it: `ABC_islands_-LRB-Lesser_Antilles-RRB-`.
@@ -202,6 +203,7 @@ mod tests {
             ("The Writers ' Guild ; it cost $ 5 ( 3 % ) .", "The Writers' Guild; it cost $5 (3%)."),
             ("One .\nTwo , three .", "One.\nTwo, three."),
             ("中文 , 也 .", "中文, 也."),
+            (", it is the largest .", "it is the largest."),
         ] {
             assert_eq!(prose(tokens), text);
         }

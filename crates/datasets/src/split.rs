@@ -64,8 +64,8 @@ pub enum Split {
 pub enum Share {
     /// A share of the keys is kept for reports, by hash.
     Part(f64),
-    /// This many keys of each label are kept for reports, those with the least hashes.
-    Each(usize),
+    /// This many keys are kept for reports, evenly over the labels, those with the least hashes.
+    Balanced(usize),
 }
 
 /// Builds the [`Splits`] of several sets.
@@ -96,14 +96,15 @@ impl SplitBuilder {
             let draw = key.draw(&self.salt);
             by_label.entry(label).or_default().insert(key, draw);
         }
+        let labels = by_label.len();
         let mut taken: HashSet<Key> = HashSet::new();
-        for keys in by_label.into_values() {
+        for (at, keys) in by_label.into_values().enumerate() {
             let mut keys: Vec<(Key, f64)> = keys.into_iter().filter(|(k, _)| !taken.contains(k)).collect();
             match share {
                 Share::Part(part) => keys.retain(|(_, draw)| *draw < part),
-                Share::Each(count) => {
+                Share::Balanced(count) => {
                     keys.sort_by(|a, b| a.1.total_cmp(&b.1).then_with(|| a.0.cmp(&b.0)));
-                    keys.truncate(count);
+                    keys.truncate(count / labels + usize::from(at < count % labels));
                 }
             }
             taken.extend(keys.into_iter().map(|(k, _)| k));
@@ -197,16 +198,16 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_each_label_is_kept_and_twins_count_once() {
+    fn a_number_is_kept_evenly_over_the_labels_and_twins_count_once() {
         let rows: Vec<(String, u8)> =
             (0..90).map(|n| (format!("Claim {n}"), (n % 3) as u8)).chain([("claim 0 .".into(), 0)]).collect();
         let mut builder = SplitBuilder::new("1", 0.0);
-        builder.keep("a", Share::Each(10), rows.iter().map(|(c, l)| (c.as_str(), *l)));
+        builder.keep("a", Share::Balanced(31), rows.iter().map(|(c, l)| (c.as_str(), *l)));
         let splits = builder.build();
         for label in 0..3u8 {
             let kept =
                 rows.iter().take(90).filter(|(c, l)| *l == label && splits.of(c) == Split::Report).count();
-            assert_eq!(kept, 10);
+            assert_eq!(kept, if label == 0 { 11 } else { 10 });
         }
     }
 }

@@ -71,7 +71,11 @@ impl Row for SufficientFactsClaim {
         if before.is_empty() {
             return Err("`text_orig` holds no evidence".into());
         }
-        let after = row.evidence.into_iter().map(|(title, text)| Evidence::new(prose(&title), prose(&text)));
+        // Removals inside brackets leave the closing one behind.
+        let after = row
+            .evidence
+            .into_iter()
+            .map(|(title, text)| Evidence::new(prose(&title), prose(&text.replace(" ]", ""))));
         Ok(Self {
             claim: prose(&required("claim", row.claim)?),
             before,
