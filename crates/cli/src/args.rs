@@ -138,6 +138,12 @@ pub(crate) struct EvidenceArgs {
     /// The weight of words against meaning, from 0 to 1 [default: 0.5]
     #[arg(long, value_name = "X")]
     pub(crate) alpha: Option<f64>,
+    /// BM25: how fast a repeated word stops counting [default: 0.9]
+    #[arg(long, value_name = "X")]
+    pub(crate) k1: Option<f32>,
+    /// BM25: how much the length of a passage counts, from 0 to 1 [default: 0.4]
+    #[arg(long, value_name = "X")]
+    pub(crate) b: Option<f32>,
     /// The encoder the index was built with [default: all-MiniLM-L6-v2]
     #[arg(long, value_name = "NAME")]
     pub(crate) encoder: Option<String>,

@@ -24,6 +24,10 @@ pub(crate) struct Config {
     pub(crate) encoder: Option<String>,
     /// The weight of words against meaning.
     pub(crate) alpha: Option<f64>,
+    /// BM25: how fast a repeated word stops counting.
+    pub(crate) k1: Option<f32>,
+    /// BM25: how much the length of a passage counts.
+    pub(crate) b: Option<f32>,
     /// Models by names of one's own.
     pub(crate) models: BTreeMap<String, ModelConfig>,
     /// How models are asked: retries, limits, budget.

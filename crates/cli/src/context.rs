@@ -123,7 +123,12 @@ impl Context {
             None => words_alone,
         };
         let index = index
-            .with_options(SearchOptions { alpha, ..SearchOptions::default() })?
+            .with_options(SearchOptions {
+                alpha,
+                k1: evidence.k1.or(self.config.k1),
+                b: evidence.b.or(self.config.b),
+                ..SearchOptions::default()
+            })?
             .with_limits(self.limits().clone());
         if let Some(note) = index.mode().note() {
             self.note(note);

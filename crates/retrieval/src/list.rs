@@ -14,6 +14,9 @@ use crate::bm25::memory::MemoryPostings;
 use crate::index::on_cpu;
 use crate::rank::best_by_id;
 
+/// Up to here a list is searched at once, on the caller's thread: it takes less time than handing the work to another.
+const AT_ONCE: usize = 256;
+
 /// A few passages, up to some hundred thousand, held and searched in memory.
 #[derive(Clone)]
 pub struct ListRetriever(Arc<List>);
@@ -107,6 +110,9 @@ impl Retriever for ListRetriever {
 
     async fn search(&self, query: &str, k: usize) -> Result<Vec<Hit>> {
         self.0.limits.check_k(k)?;
+        if self.0.passages.len() <= AT_ONCE {
+            return Ok(self.0.search(query, k));
+        }
         let (list, query) = (Arc::clone(&self.0), query.to_owned());
         on_cpu(move || Ok(list.search(&query, k))).await
     }

@@ -26,10 +26,6 @@ use crate::style::{BAD, BOLD, DIM, GOOD, paint};
 use crate::{print_json, render};
 
 const LEADS: &str = "wikipedia-leads";
-/// The scores of a model of 135 million parameters lie close together: with the margin that suits larger ones it would
-/// keep nearly every answer. Right answers stay alone all the same, since an alternative must stand in a sentence that
-/// speaks of the question.
-const TINY_MARGIN: f64 = 0.1;
 const RECORDED_NOTE: &str = "Going on with what that model said when it was asked about the small corpus that is part \
                              of the program; searching and deciding are done here and now.";
 
@@ -109,10 +105,7 @@ pub(crate) async fn run(args: &DemoArgs, context: &Context) -> Outcome {
     };
     let corpus =
         if args.small || recorded { small_corpus(context)? } else { corpus(&store, context, &say).await? };
-    let mut config = context.config.repair.clone();
-    if args.choice.model.is_none() {
-        config.score_gate.margin = TINY_MARGIN;
-    }
+    let config = context.config.repair.clone();
     let method = method(corpus.retriever, &model, config, context);
     say(&format!("searching {}; deciding with {}\n", corpus.name, render::plain(model.short_name())));
 
