@@ -206,9 +206,8 @@ impl Adapter {
     /// # Errors
     /// As [`load`](Self::load).
     pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self> {
-        let damaged = |message: String| -> Error {
-            InternalError::Damaged { path: name.to_owned(), message }.into()
-        };
+        let damaged =
+            |message: String| -> Error { InternalError::Damaged { path: name.to_owned(), message }.into() };
         let (_, info) = SafeTensors::read_metadata(bytes)
             .map_err(|error| damaged(format!("not a whole safetensors file ({error}); fetch it again")))?;
         let header = info.metadata().as_ref().and_then(|fields| fields.get(FIELD));
@@ -275,7 +274,10 @@ impl Adapter {
     /// The SHA-256 of its numbers, in lower-case hexadecimal: names it in an identity.
     pub fn digest(&self) -> String {
         let bytes = self.tensors.iter().map(|(name, tensor)| {
-            (name.as_str(), tensor.data.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect::<Vec<u8>>())
+            (
+                name.as_str(),
+                tensor.data.iter().flat_map(|x| f16::from_f32(*x).to_le_bytes()).collect::<Vec<u8>>(),
+            )
         });
         digest(bytes)
     }
@@ -296,8 +298,7 @@ impl Adapter {
     /// There is none, or it has another shape.
     pub fn tensor(&self, name: &str, shape: &[usize]) -> Result<&[f32]> {
         let damaged = |message: String| InternalError::Damaged { path: self.name.clone(), message };
-        let tensor =
-            self.tensors.get(name).ok_or_else(|| damaged(format!("there is no tensor `{name}`")))?;
+        let tensor = self.tensors.get(name).ok_or_else(|| damaged(format!("there is no tensor `{name}`")))?;
         if tensor.shape != shape {
             let message = format!("tensor `{name}` has shape {:?} where {shape:?} is due", tensor.shape);
             return Err(damaged(message).into());

@@ -59,7 +59,10 @@ impl Head {
     pub(crate) fn from_folder(dir: &Path, weights: &Weights, config: &BertConfig) -> Result<Self> {
         let labels = labels(dir)?;
         let order = order_of(&labels).ok_or_else(|| {
-            Error::invalid(format!("id2label in {}", dir.join("config.json").display()), label_problem(&labels))
+            Error::invalid(
+                format!("id2label in {}", dir.join("config.json").display()),
+                label_problem(&labels),
+            )
         })?;
         let hidden = config.hidden_size;
         let bert = config.model_type == "bert";
@@ -74,9 +77,14 @@ impl Head {
                 };
                 Ok::<_, Error>(table?.to_vec())
             };
-            Ok::<_, Error>(Linear::new(&read("weight", &[outputs, hidden])?, read("bias", &[outputs])?, hidden))
+            Ok::<_, Error>(Linear::new(
+                &read("weight", &[outputs, hidden])?,
+                read("bias", &[outputs])?,
+                hidden,
+            ))
         };
-        let (dense, output) = if bert { ("pooler.dense", "classifier") } else { ("classifier.dense", "classifier.out_proj") };
+        let (dense, output) =
+            if bert { ("pooler.dense", "classifier") } else { ("classifier.dense", "classifier.out_proj") };
         Ok(Self {
             features: Features::First,
             hidden,

@@ -61,8 +61,9 @@ impl BertEmbedder {
         let ((tokenizer, max_tokens), runtime, file) = match (config, find_onnx(dir)) {
             (Ok((config, weights)), _) => {
                 let most = config.max_tokens();
-                let (tokenizer, model) =
-                    pool.run(|| rayon::join(|| tokenizer_of(most), || BertModel::load(Source::plain(&weights), config)));
+                let (tokenizer, model) = pool.run(|| {
+                    rayon::join(|| tokenizer_of(most), || BertModel::load(Source::plain(&weights), config))
+                });
                 (tokenizer?, Runtime::Bert(model?), safetensors)
             }
             (Err(_), Some(onnx)) => {

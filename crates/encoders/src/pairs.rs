@@ -50,7 +50,9 @@ impl PairTokenizer {
             Some((first, last + 1))
         };
         let (Some((start, end)), Some((next, last))) = (bounds(0), bounds(1)) else {
-            return Err(damaged("it does not tell the two texts of a pair apart; fetch the model again".to_owned()));
+            return Err(damaged(
+                "it does not tell the two texts of a pair apart; fetch the model again".to_owned(),
+            ));
         };
         let part = |range: std::ops::Range<usize>| -> Vec<(u32, u32)> {
             let ids = probe.get_ids().get(range.clone()).unwrap_or_default();

@@ -133,9 +133,8 @@ impl SpanReader for BertReader {
         let question = question.to_owned();
         let passages: Vec<String> = passages.iter().map(|&passage| passage.to_owned()).collect();
         let (shared, threads) = (Arc::clone(&self.shared), self.pool.threads());
-        let read = self.pool.spawn(move |cancelled| {
-            shared.read(&question, &passages, SPANS, threads, cancelled)
-        });
+        let read =
+            self.pool.spawn(move |cancelled| shared.read(&question, &passages, SPANS, threads, cancelled));
         let reading = |(spans, none): Scored| {
             let preferred = spans.into_iter().filter(|span| span.margin > 0.0);
             let answers = preferred.map(|s| AnswerSpan { span: s.span, score: Score::new(s.score) });

@@ -131,8 +131,7 @@ impl BertVerifier {
         let folder = || dir.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = options.name.clone().or_else(folder).unwrap_or_else(|| "verifier".to_owned());
         let Calibration { temperature, offsets: [entail, neutral, contradict] } = &calibration;
-        let identity =
-            format!("{name}@{weights}/nli/{window}/{temperature},{entail},{neutral},{contradict}");
+        let identity = format!("{name}@{weights}/nli/{window}/{temperature},{entail},{neutral},{contradict}");
         let shared = Shared { identity, tokenizer, model, head, calibration, window, most };
         Ok(Self { shared: Arc::new(shared), pool: Arc::new(pool) })
     }
@@ -233,7 +232,9 @@ impl Shared {
                 what: "statement, in tokens,",
                 limit: "the verifier's positions",
                 size: statement.len(),
-                max: self.most.saturating_sub(self.tokenizer.special_tokens() + LEAST_EVIDENCE.min(self.most / 4)),
+                max: self
+                    .most
+                    .saturating_sub(self.tokenizer.special_tokens() + LEAST_EVIDENCE.min(self.most / 4)),
             }
             .into());
         }
@@ -253,16 +254,22 @@ impl Shared {
     fn join(&self, windows: &[[f32; 3]]) -> Judgement {
         let logits = match windows {
             [] => {
-                let nli =
-                    Nli { entail: Probability::ZERO, neutral: Probability::ONE, contradict: Probability::ZERO };
+                let nli = Nli {
+                    entail: Probability::ZERO,
+                    neutral: Probability::ONE,
+                    contradict: Probability::ZERO,
+                };
                 return Judgement { nli, logits: [0.0; 3], windows: 0 };
             }
             [logits] => *logits,
             several => {
                 let start = [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY];
-                several.iter().map(|logits| log_softmax(*logits)).fold(start, |[e, n, c], [entail, neutral, contradict]| {
-                    [e.max(entail), n.min(neutral), c.max(contradict)]
-                })
+                several.iter().map(|logits| log_softmax(*logits)).fold(
+                    start,
+                    |[e, n, c], [entail, neutral, contradict]| {
+                        [e.max(entail), n.min(neutral), c.max(contradict)]
+                    },
+                )
             }
         };
         let [entail, neutral, contradict] = self.calibration.probabilities(logits);

@@ -20,7 +20,9 @@ pub(crate) fn by_sentences(text: &str, tokens: &Tokens, room: usize) -> Vec<Rang
     let ends = sentences(text).into_iter().map(|sentence| sentence.end());
     for end in ends.map(|end| tokens.offsets.partition_point(|(from, _)| *from < end)).chain([count]) {
         if end > start {
-            units.extend(by_stride(end - start, room, room / 2).into_iter().map(|r| start + r.start..start + r.end));
+            units.extend(
+                by_stride(end - start, room, room / 2).into_iter().map(|r| start + r.start..start + r.end),
+            );
             start = end;
         }
     }
@@ -54,6 +56,9 @@ pub(crate) fn by_stride(count: usize, room: usize, overlap: usize) -> Vec<Range<
 
 #[cfg(test)]
 mod tests {
+    // A list of one range is what is meant.
+    #![allow(clippy::single_range_in_vec_init)]
+
     use super::*;
 
     /// A token a word.

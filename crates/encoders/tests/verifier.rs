@@ -28,10 +28,8 @@ fn base() -> TempDir {
 fn adapter(base: &Path, kind: AdapterKind) -> Adapter {
     let hidden = LONG.hidden;
     let mut state = 77;
-    let mut tensor = |shape: &[usize]| Tensor {
-        shape: shape.to_vec(),
-        data: random(shape.iter().product(), &mut state),
-    };
+    let mut tensor =
+        |shape: &[usize]| Tensor { shape: shape.to_vec(), data: random(shape.iter().product(), &mut state) };
     let mut list = BTreeMap::new();
     list.insert("encoder.layer.0.intermediate.dense.lora_A".to_owned(), tensor(&[RANK, hidden]));
     list.insert("encoder.layer.0.intermediate.dense.lora_B".to_owned(), tensor(&[LONG.inner, RANK]));
@@ -119,7 +117,8 @@ async fn long_evidence_is_read_in_windows_that_each_see_the_whole_statement() {
     assert!(judged[0].windows > 50, "{}", judged[0].windows);
 
     // Two windows, joined by hand.
-    let (first, second) = ("opened in late the ".repeat(18) + "did.", "when did the 1889 ".repeat(18) + "late.");
+    let (first, second) =
+        ("opened in late the ".repeat(18) + "did.", "When did the 1889 ".repeat(18) + "late.");
     let both = format!("{first} {second}");
     let statement = "the observatory";
     let joined = verifier.judgements(&[(&both, statement)]).await.unwrap();
@@ -237,7 +236,9 @@ async fn spans_lie_in_the_passage_and_do_not_overlap() {
             let words = span.span.slice(text).unwrap();
             assert!(!words.trim().is_empty() && words.split_whitespace().count() <= 30);
             assert!(span.score <= 0.0);
-            assert!(spans[..i].iter().all(|other| !other.span.overlaps(span.span) && other.score >= span.score));
+            assert!(
+                spans[..i].iter().all(|other| !other.span.overlaps(span.span) && other.score >= span.score)
+            );
         }
     }
     assert_eq!(all[3].0.len(), 4);
@@ -296,8 +297,11 @@ fn heads_of_bert_and_roberta_are_computed_and_their_labels_put_in_order() {
         assert_eq!(logits, [entail, neutral, contradict]);
 
         // Where the first dense layer does not look at the text, the logits can be computed by hand.
-        let (dense, output) =
-            if roberta { ("classifier.dense", "classifier.out_proj") } else { ("bert.pooler.dense", "classifier") };
+        let (dense, output) = if roberta {
+            ("classifier.dense", "classifier.out_proj")
+        } else {
+            ("bert.pooler.dense", "classifier")
+        };
         let mut blind = weights.clone();
         blind.get_mut(&format!("{dense}.weight")).unwrap().1.fill(0.0);
         let get = |name: String| blind[&name].1.clone();

@@ -15,6 +15,9 @@ const TILE_ROWS: usize = 6;
 /// Rows of the left side that are swept before the next panel: their numbers stay in the second-level cache.
 const BLOCK_ROWS: usize = 16 * TILE_ROWS;
 
+/// Steps along the depth that are written out one after another.
+const UNROLLED: usize = 4;
+
 /// The columns of a panel on this processor: two vectors.
 pub fn panel_columns() -> usize {
     struct Columns;
@@ -28,11 +31,16 @@ pub fn panel_columns() -> usize {
     Columns.dispatch()
 }
 
+/// Numbers in a cache line.
+const LINE: usize = 16;
+
 /// The right side of a product, `depth x columns`, as panels of [`panel_columns`] columns: a panel's numbers stand
 /// row after row. The last panel is filled up with zeros.
 #[derive(Debug, Clone, Default)]
 pub struct Panels {
+    /// The panels, after as many unused numbers as bring them to the start of a cache line.
     data: Vec<f32>,
+    unused: usize,
     depth: usize,
     columns: usize,
 }
@@ -40,7 +48,7 @@ pub struct Panels {
 impl Panels {
     /// No matrix yet: room is made when one is laid out.
     pub const fn empty() -> Self {
-        Self { data: Vec::new(), depth: 0, columns: 0 }
+        Self { data: Vec::new(), unused: 0, depth: 0, columns: 0 }
     }
 
     /// Makes room for a matrix, all zeros.
@@ -52,9 +60,10 @@ impl Panels {
 
     /// Sets column `c`.
     pub fn set_column(&mut self, c: usize, column: impl Iterator<Item = f32>) {
-        let width = panel_columns();
-        let panel = self.data.get_mut(c / width * width * self.depth..).unwrap_or_default();
-        for (place, x) in panel.iter_mut().skip(c % width).step_by(width).zip(column.take(self.depth)) {
+        let (width, depth) = (panel_columns(), self.depth);
+        let start = c / width * width * depth;
+        let panel = self.numbers_mut().get_mut(start..).unwrap_or_default();
+        for (place, x) in panel.iter_mut().skip(c % width).step_by(width).zip(column.take(depth)) {
             *place = x;
         }
     }
@@ -78,7 +87,7 @@ impl Panels {
         let rows = matrix.len() / depth.max(1);
         let width = self.reset(depth, rows);
         let strips = matrix.chunks(width * depth.max(1));
-        for (panel, strip) in self.data.chunks_exact_mut((width * depth).max(1)).zip(strips) {
+        for (panel, strip) in self.numbers_mut().chunks_exact_mut((width * depth).max(1)).zip(strips) {
             for (c, row) in strip.chunks_exact(depth.max(1)).enumerate() {
                 for (place, x) in panel.iter_mut().skip(c).step_by(width).zip(row) {
                     *place = *x;
@@ -97,7 +106,9 @@ impl Panels {
         let depth = rows.len();
         let width = self.reset(depth, columns);
         for (r, row) in rows.enumerate() {
-            for (panel, part) in self.data.chunks_exact_mut((width * depth).max(1)).zip(row.chunks(width)) {
+            for (panel, part) in
+                self.numbers_mut().chunks_exact_mut((width * depth).max(1)).zip(row.chunks(width))
+            {
                 let place = panel.get_mut(r * width..r * width + part.len()).unwrap_or_default();
                 for (place, x) in place.iter_mut().zip(part) {
                     *place = scale * x;
@@ -108,10 +119,21 @@ impl Panels {
 
     fn reset(&mut self, depth: usize, columns: usize) -> usize {
         let width = panel_columns();
+        let count = columns.div_ceil(width) * width * depth;
         self.data.clear();
-        self.data.resize(columns.div_ceil(width) * width * depth, 0.0);
+        self.data.resize(count + LINE, 0.0);
+        self.unused = self.data.as_ptr().align_offset(LINE * size_of::<f32>()).min(LINE);
+        self.data.truncate(self.unused + count);
         (self.depth, self.columns) = (depth, columns);
         width
+    }
+
+    fn numbers(&self) -> &[f32] {
+        self.data.get(self.unused..).unwrap_or_default()
+    }
+
+    fn numbers_mut(&mut self) -> &mut [f32] {
+        self.data.get_mut(self.unused..).unwrap_or_default()
     }
 
     /// Columns of the matrix, those that fill up the last panel not counted.
@@ -249,7 +271,8 @@ impl<F: SimdUnaryOp<f32>, const TRANSPOSED: bool> SimdOp for Run<'_, F, TRANSPOS
         }
         assert!((rows - 1) * out_stride + columns <= out.len());
         assert!(columns <= out_stride || rows == 1);
-        assert_eq!(panels.data.len(), columns.div_ceil(width) * width * depth);
+        let numbers = panels.numbers();
+        assert_eq!(numbers.len(), columns.div_ceil(width) * width * depth);
         assert!(bias.is_none_or(|bias| bias.len() == columns.div_ceil(width) * width));
         let first_of = |row: usize| if TRANSPOSED { row } else { row * x.stride };
 
@@ -263,7 +286,7 @@ impl<F: SimdUnaryOp<f32>, const TRANSPOSED: bool> SimdOp for Run<'_, F, TRANSPOS
                         Tile {
                             x: x.data.as_ptr().wrapping_add(first_of(row)),
                             x_stride: x.stride,
-                            panel: panels.data.as_ptr().add(p * width * depth),
+                            panel: numbers.as_ptr().add(p * width * depth),
                             depth,
                             bias: bias.map(|bias| bias.as_ptr().add(column)),
                             out: out.as_mut_ptr().add(row * out_stride + column),
@@ -320,20 +343,49 @@ impl Tile {
         let ops = isa.f32();
         let lanes = ops.len();
         let mut sums = [[ops.zero(); 2]; ROWS];
+        // The left side by two pointers, three rows apart: all of a step's addresses are then a pointer, a multiple of the
+        // stride that an instruction can hold, and a constant, so that nothing but arithmetic is left to do.
+        let (apart, forward) = if TRANSPOSED { (3, self.x_stride) } else { (3 * self.x_stride, 1) };
+        let mut x = [self.x, self.x.wrapping_add(apart)];
         let mut panel = self.panel;
-        for k in 0..self.depth {
-            // SAFETY: `k < depth`; the panel advances by `width` for each `k`.
+        for _ in 0..self.depth / UNROLLED {
+            // SAFETY: both sides have `depth` steps, and each of these goes forward one.
             unsafe {
-                let b = [ops.load_ptr(panel), ops.load_ptr(panel.add(lanes))];
-                for (r, sums) in sums.iter_mut().enumerate() {
-                    let place = if TRANSPOSED { k * self.x_stride + r } else { r * self.x_stride + k };
-                    let a = ops.splat(*self.x.add(place));
-                    sums[0] = ops.mul_add(a, b[0], sums[0]);
-                    sums[1] = ops.mul_add(a, b[1], sums[1]);
-                }
-                panel = panel.add(2 * lanes);
+                sums = self.step::<I, TRANSPOSED, ROWS>(isa, sums, x, panel, 0);
+                sums = self.step::<I, TRANSPOSED, ROWS>(isa, sums, x, panel, 1);
+                sums = self.step::<I, TRANSPOSED, ROWS>(isa, sums, x, panel, 2);
+                sums = self.step::<I, TRANSPOSED, ROWS>(isa, sums, x, panel, 3);
             }
+            x = x.map(|x| x.wrapping_add(UNROLLED * forward));
+            panel = panel.wrapping_add(2 * lanes * UNROLLED);
         }
+        for k in 0..self.depth % UNROLLED {
+            // SAFETY: as above.
+            sums = unsafe { self.step::<I, TRANSPOSED, ROWS>(isa, sums, x, panel, k) };
+        }
+        // The last step finds its row when it runs, and an array that is looked up so lives in memory: a copy takes that on
+        // itself and leaves the sums to the registers.
+        let mut finished = [[ops.zero(); 2]; ROWS];
+        for (finished, sums) in finished.iter_mut().zip(sums) {
+            *finished = sums;
+        }
+        // SAFETY: the caller's.
+        unsafe { self.finish(isa, f, finished) };
+    }
+
+    /// Stores finished sums.
+    ///
+    /// # Safety
+    /// As for [`run`](Self::run).
+    #[inline(always)]
+    unsafe fn finish<I: Isa, F: SimdUnaryOp<f32>, const ROWS: usize>(
+        &self,
+        isa: I,
+        f: &F,
+        sums: [[I::F32; 2]; ROWS],
+    ) {
+        let ops = isa.f32();
+        let lanes = ops.len();
         for (r, sums) in sums.iter().enumerate() {
             for (half, &sum) in sums.iter().enumerate() {
                 let start = half * lanes;
@@ -361,6 +413,37 @@ impl Tile {
                 }
             }
         }
+    }
+
+    /// Adds the products of one step along the depth to `sums`, which are handed on by value so that they stay in
+    /// registers.
+    ///
+    /// # Safety
+    /// `panel` has the two vectors of step `k`; `x` points to the first and the fourth of `ROWS` rows that have step `k`.
+    #[inline(always)]
+    unsafe fn step<I: Isa, const TRANSPOSED: bool, const ROWS: usize>(
+        &self,
+        isa: I,
+        mut sums: [[I::F32; 2]; ROWS],
+        x: [*const f32; 2],
+        panel: *const f32,
+        k: usize,
+    ) -> [[I::F32; 2]; ROWS] {
+        let ops = isa.f32();
+        let lanes = ops.len();
+        // SAFETY: the caller's.
+        unsafe {
+            let panel = panel.add(2 * lanes * k);
+            let b = [ops.load_ptr(panel), ops.load_ptr(panel.add(lanes))];
+            for (r, sums) in sums.iter_mut().enumerate() {
+                let (x, r) = (if r < 3 { x[0] } else { x[1] }, r % 3);
+                let place = if TRANSPOSED { k * self.x_stride + r } else { r * self.x_stride + k };
+                let a = ops.splat(*x.add(place));
+                sums[0] = ops.mul_add(a, b[0], sums[0]);
+                sums[1] = ops.mul_add(a, b[1], sums[1]);
+            }
+        }
+        sums
     }
 }
 

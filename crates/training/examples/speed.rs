@@ -1,4 +1,5 @@
-//! How fast the trainer and the verifier are on this machine: tokens and pairs a second, and peak memory.
+//! How fast the trainer and the verifier are on this machine: tokens and pairs a second, and peak memory. On a busy
+//! machine the figures per second of processor time are the ones that compare.
 //!
 //! `speed BASE_DIR [SECONDS]` trains on synthetic pairs whose lengths are like those of the real data (a mean of about
 //! 60 tokens, then of about 130) for so many seconds each (20 if not given), then judges the same pairs with the adapter.
@@ -10,6 +11,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use counterproof_encoders::adapter::Adapter;
+use counterproof_encoders::parts::PairTokenizer;
 use counterproof_encoders::{BertVerifier, EncoderOptions};
 use counterproof_training::examples::{Label, PairExample, Target};
 use counterproof_training::{Amount, Outcome, Stage, TrainConfig, Trainable, train_verifier};
@@ -67,44 +69,68 @@ fn pairs(count: usize, mean: usize) -> Vec<PairExample> {
         .collect()
 }
 
-/// Trains for `seconds` and prints the speed after the first tenth of the time.
+/// Where a run stands: wall seconds, processor seconds, tokens, pairs.
+#[derive(Clone, Copy, Default)]
+struct Mark {
+    wall: f64,
+    cpu: f64,
+    tokens: f64,
+    pairs: f64,
+}
+
+fn report(what: &str, from: Mark, to: Mark) {
+    let (wall, cpu) = (to.wall - from.wall, to.cpu - from.cpu);
+    let (tokens, pairs) = (to.tokens - from.tokens, to.pairs - from.pairs);
+    println!(
+        "{what}: {:.0} tokens/s, {:.1} pairs/s; {:.0} tokens and {:.1} pairs a processor second; \
+         {:.0} tokens a pair; {:.2} processors; peak memory {} MB",
+        tokens / wall,
+        pairs / wall,
+        tokens / cpu,
+        pairs / cpu,
+        tokens / pairs,
+        cpu / wall,
+        peak_memory_mb(),
+    );
+}
+
+/// Trains for `seconds` and prints the speed after the first fifth of the time.
 fn train(base: &Path, what: &str, examples: &[PairExample], seconds: f64, config: TrainConfig) -> Outcome {
     let config = TrainConfig { max_minutes: Some(seconds / 60.0), ..config };
     let stages = [Stage { name: "all".to_owned(), examples, amount: Amount::Passes(1000.0) }];
     let mut first = None;
-    let mut last = (0.0, 0, 0);
+    let mut last = Mark::default();
     let outcome = train_verifier(base, &stages, &[], &config, &mut |told| {
-        last = (told.elapsed.as_secs_f64(), told.tokens, told.examples);
-        if last.0 > 0.1 * seconds {
+        let wall = told.elapsed.as_secs_f64();
+        last = Mark { wall, cpu: cpu_seconds(), tokens: told.tokens as f64, pairs: told.examples as f64 };
+        if wall > 0.2 * seconds {
             first.get_or_insert(last);
         }
     })
     .expect("training");
-    let first = first.expect("more than one step");
-    let per_second = |from: u64, to: u64| (to - from) as f64 / (last.0 - first.0);
-    println!(
-        "{what}: {:.0} tokens/s, {:.1} pairs/s, {:.1} tokens a pair, {} parameters, peak memory {} MB",
-        per_second(first.1, last.1),
-        per_second(first.2, last.2),
-        last.1 as f64 / last.2 as f64,
-        outcome.summary.parameters,
-        peak_memory_mb(),
-    );
+    report(what, first.expect("more than one step"), last);
     outcome
 }
 
-fn judge(base: &Path, adapter: &Adapter, what: &str, examples: &[PairExample]) {
+fn judge(base: &Path, adapter: &Adapter, what: &str, examples: &[PairExample], tokens: f64) {
     let verifier = BertVerifier::with_adapter(base, adapter, &EncoderOptions::default()).expect("loading");
     let texts: Vec<(&str, &str)> =
         examples.iter().map(|e| (e.premise.as_str(), e.hypothesis.as_str())).collect();
-    let start = Instant::now();
-    let (mut pairs, mut runs) = (0, 0);
-    while runs < 2 || start.elapsed().as_secs_f64() < 5.0 {
-        pairs += verifier.logits(&texts).expect("judging").len();
-        runs += 1;
+    let (start, cpu) = (Instant::now(), cpu_seconds());
+    let mut pairs = 0.0;
+    while pairs == 0.0 || start.elapsed().as_secs_f64() < 8.0 {
+        pairs += verifier.logits(&texts).expect("judging").len() as f64;
     }
-    let per_second = pairs as f64 / start.elapsed().as_secs_f64();
-    println!("{what}: {per_second:.1} pairs/s judged, peak memory {} MB", peak_memory_mb());
+    let to =
+        Mark { wall: start.elapsed().as_secs_f64(), cpu: cpu_seconds() - cpu, tokens: pairs * tokens, pairs };
+    report(what, Mark::default(), to);
+}
+
+/// Processor time of this process so far, where the system tells; hundredths of a second.
+fn cpu_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = stat.rsplit_once(')').map_or("", |(_, rest)| rest).split_whitespace();
+    fields.skip(11).take(2).filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / 100.0
 }
 
 /// The most memory that this process has held, where the system tells.
@@ -121,16 +147,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let base = Path::new(&base);
     let (short, long) = (pairs(400, 60), pairs(200, 130));
     let whole = Trainable { whole_layers: (0..6).collect(), ..Trainable::default() };
-    let adapter = train(base, "LoRA, short pairs", &short, seconds, TrainConfig::default()).adapter;
-    train(base, "LoRA, long pairs", &long, seconds, TrainConfig::default());
-    train(
-        base,
-        "every weight, short pairs",
-        &short,
-        seconds,
-        TrainConfig { trainable: whole, ..TrainConfig::default() },
-    );
-    judge(base, &adapter, "short pairs", &short);
-    judge(base, &adapter, "long pairs", &long);
+    let whole = TrainConfig { trainable: whole, ..TrainConfig::default() };
+    let adapter = train(base, "training LoRA, short pairs", &short, seconds, TrainConfig::default()).adapter;
+    train(base, "training LoRA, long pairs", &long, seconds, TrainConfig::default());
+    train(base, "training every layer's weights, short pairs", &short, seconds, whole);
+    judge(base, &adapter, "judging short pairs", &short, mean_tokens(base, &short));
+    judge(base, &adapter, "judging long pairs", &long, mean_tokens(base, &long));
     Ok(())
+}
+
+/// Tokens of a pair.
+fn mean_tokens(base: &Path, examples: &[PairExample]) -> f64 {
+    let tokenizer = PairTokenizer::open(&base.join("tokenizer.json")).expect("a tokenizer");
+    let tokens = |text: &str| tokenizer.ids(text).expect("tokenizing").len() as f64;
+    let all = examples.iter().map(|e| tokens(&e.premise) + tokens(&e.hypothesis)).sum::<f64>();
+    all / examples.len() as f64 + tokenizer.special_tokens() as f64
 }

@@ -4,8 +4,9 @@ use counterproof_encoders::adapter::Calibration;
 
 use crate::examples::{Label, Target};
 
-/// Rounds of coordinate descent: the loss has settled to six digits long before.
+/// Rounds of coordinate descent at most, and the change of all numbers together that ends it before.
 const ROUNDS: usize = 30;
+const SETTLED: f32 = 2e-3;
 
 /// Fits a temperature (Guo et al., arXiv:1706.04599) and, if `offsets`, a summand of each class (the vector scaling of the
 /// same paper, without its factors) so that the negative log-likelihood of the targets is least. Rows that are only
@@ -16,8 +17,13 @@ pub fn fit_calibration(logits: &[[f32; 3]], targets: &[Target], offsets: bool) -
         return fitted;
     }
     for _ in 0..ROUNDS {
+        let before = fitted.clone();
         let log = least(-3.0, 3.0, |x| {
-            negative_log_likelihood(logits, targets, &Calibration { temperature: x.exp() as f32, ..fitted.clone() })
+            negative_log_likelihood(
+                logits,
+                targets,
+                &Calibration { temperature: x.exp() as f32, ..fitted.clone() },
+            )
         });
         fitted.temperature = log.exp() as f32;
         if !offsets {
@@ -34,6 +40,11 @@ pub fn fit_calibration(logits: &[[f32; 3]], targets: &[Target], offsets: bool) -
             };
             let best = least(-6.0, 6.0, |x| negative_log_likelihood(logits, targets, &with(x)));
             fitted = with(best);
+        }
+        let moved =
+            fitted.offsets.iter().zip(before.offsets).map(|(new, old)| (new - old).abs()).sum::<f32>();
+        if moved + (fitted.temperature - before.temperature).abs() < SETTLED {
+            break;
         }
     }
     fitted
@@ -64,7 +75,7 @@ fn least(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
     let mut left = high - RATIO * (high - low);
     let mut right = low + RATIO * (high - low);
     let (mut at_left, mut at_right) = (f(left), f(right));
-    while high - low > 1e-4 {
+    while high - low > 1e-3 {
         if at_left < at_right {
             (high, right, at_right) = (right, left, at_left);
             left = high - RATIO * (high - low);

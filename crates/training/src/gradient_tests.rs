@@ -21,15 +21,24 @@ use crate::task::Task;
 use crate::testing::tiny_base;
 use crate::verifier::{PairSample, VerifierTask};
 
-const EVIDENCE: [&str; 4] =
-    ["the observatory opened in 1889", "a comet was seen by ada late in 1912", "it opened", "the museum closed when it did"];
-const STATEMENTS: [&str; 4] = ["it opened in 1912", "bela did not see a comet", "the observatory", "it was late"];
+const EVIDENCE: [&str; 4] = [
+    "the observatory opened in 1889",
+    "a comet was seen by ada late in 1912",
+    "it opened",
+    "the museum closed when it did",
+];
+const STATEMENTS: [&str; 4] =
+    ["it opened in 1912", "bela did not see a comet", "the observatory", "it was late"];
 
 fn configs() -> Vec<TrainConfig> {
     let config = TrainConfig {
         max_tokens: 32,
         groups: 2,
-        verifier_loss: VerifierLoss { label_smoothing: 0.1, class_weights: [1.0, 0.5, 2.0], not_entailed_weight: 0.7 },
+        verifier_loss: VerifierLoss {
+            label_smoothing: 0.1,
+            class_weights: [1.0, 0.5, 2.0],
+            not_entailed_weight: 0.7,
+        },
         ..TrainConfig::default()
     };
     let with = |trainable: Trainable| TrainConfig { trainable, ..config.clone() };
@@ -149,7 +158,9 @@ fn the_verifier_s_gradients_are_those_of_finite_differences() {
 fn the_reader_s_gradients_are_those_of_finite_differences() {
     let base = tiny_base();
     let tokenizer = PairTokenizer::open(&base.path().join("tokenizer.json")).unwrap();
-    for (config, reader_loss) in configs().into_iter().zip([ReaderLoss::Any, ReaderLoss::Every].into_iter().cycle()) {
+    for (config, reader_loss) in
+        configs().into_iter().zip([ReaderLoss::Any, ReaderLoss::Every].into_iter().cycle())
+    {
         let config = TrainConfig { reader_loss, ..config };
         let mut model = Model::load(base.path(), &config, |seed| {
             ReaderTask::new(&config, seed.hidden, seed.parameters, seed.random)
@@ -195,8 +206,7 @@ fn training_and_inference_compute_the_same_logits() {
         })
         .unwrap();
         shake(&mut model);
-        let adapter =
-            Adapter::new(metadata(base.path(), &config, AdapterKind::Verifier), round(&mut model));
+        let adapter = Adapter::new(metadata(base.path(), &config, AdapterKind::Verifier), round(&mut model));
         let adapter = Adapter::from_bytes(&adapter.to_bytes().unwrap(), "tiny").unwrap();
         let verifier = BertVerifier::with_adapter(base.path(), &adapter, &EncoderOptions::default()).unwrap();
         let texts: Vec<(&str, &str)> =

@@ -39,12 +39,15 @@ pub(crate) struct HeadSeed<'a> {
 
 impl<T: Task> Model<T> {
     /// Loads the base and puts the head that `head` makes on top.
-    pub(crate) fn load(base: &Path, config: &TrainConfig, head: impl FnOnce(HeadSeed<'_>) -> T) -> Result<Self> {
+    pub(crate) fn load(
+        base: &Path,
+        config: &TrainConfig,
+        head: impl FnOnce(HeadSeed<'_>) -> T,
+    ) -> Result<Self> {
         let mut random = Random::new(mix(config.seed, 1));
         let mut parameters = Parameters::default();
         let encoder = Encoder::load(base, config, &mut parameters, &mut random)?;
-        let seed =
-            HeadSeed { hidden: encoder.hidden(), parameters: &mut parameters, random: &mut random };
+        let seed = HeadSeed { hidden: encoder.hidden(), parameters: &mut parameters, random: &mut random };
         let task = head(seed);
         let mut model = Self { encoder, task, parameters, dropout: Dropout::new(config.dropout) };
         model.merge(true);

@@ -77,7 +77,10 @@ fn train(base: &Path, config: &TrainConfig, passes: f64, progress: &mut dyn FnMu
 fn a_tiny_data_set_is_learnt_by_heart_and_the_adapter_knows_it() {
     let base = tiny_base();
     let mut losses = Vec::new();
-    let outcome = train(base.path(), &config(), 60.0, &mut |told| losses.push(told.loss));
+    // To tell equal words from unequal ones a tiny random encoder has to move as a whole.
+    let trainable = Trainable { rank: 0, whole_layers: vec![0, 1], ..Trainable::default() };
+    let config = TrainConfig { trainable, learning_rate: 3e-3, ..config() };
+    let outcome = train(base.path(), &config, 500.0, &mut |told| losses.push(told.loss));
     let last = outcome.summary.validations.last().unwrap();
     assert!(last.score > 0.99, "{last:?}");
     assert!(losses[losses.len() - 1] < 0.4 * losses[0], "{} {}", losses[0], losses[losses.len() - 1]);
@@ -192,7 +195,8 @@ fn what_cannot_be_trained_on_is_left_out_or_named() {
     let base = tiny_base();
     let is = Target::Is(Label::Neutral);
     let long = "the ".repeat(40);
-    let examples = [pair("it opened", "it opened", is), pair(" ", "it opened", is), pair("it opened", &long, is)];
+    let examples =
+        [pair("it opened", "it opened", is), pair(" ", "it opened", is), pair("it opened", &long, is)];
     let stages = [Stage { name: "all".to_owned(), examples: &examples, amount: Amount::Passes(1.0) }];
     let outcome = train_verifier(base.path(), &stages, &[], &config(), &mut |_| {}).unwrap();
     assert_eq!((outcome.summary.left_out, outcome.summary.examples), (2, 1));
@@ -214,7 +218,9 @@ fn spans() -> Vec<SpanExample> {
         for year in ["1889", "1912"] {
             let context = format!("a comet was seen by {name} in {year}");
             let at = |answer: &str| context.find(answer).map(|start| start..start + answer.len());
-            for (question, answer) in [("seen by", at(name)), ("when was it seen", at(year)), ("museum", None)] {
+            for (question, answer) in
+                [("seen by", at(name)), ("when was it seen", at(year)), ("museum", None)]
+            {
                 examples.push(SpanExample {
                     question: question.to_owned(),
                     context: context.clone(),
@@ -235,8 +241,7 @@ fn a_tiny_reader_learns_where_answers_are_and_where_there_is_none() {
     let stages = [Stage { name: "all".to_owned(), examples: &examples, amount: Amount::Passes(150.0) }];
     let outcome = train_reader(base.path(), &stages, &examples, &config(), &mut |_| {}).unwrap();
     assert!(outcome.summary.validations.last().unwrap().score > 0.99, "{:?}", outcome.summary.validations);
-    let reader =
-        BertReader::with_adapter(base.path(), &outcome.adapter, &EncoderOptions::default()).unwrap();
+    let reader = BertReader::with_adapter(base.path(), &outcome.adapter, &EncoderOptions::default()).unwrap();
     for example in &examples {
         let read = reader.best_spans(&example.question, &[&example.context], 3).unwrap();
         let (spans, _) = &read[0];

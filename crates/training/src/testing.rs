@@ -16,8 +16,30 @@ const INNER: usize = 28;
 const LAYERS: usize = 2;
 const POSITIONS: usize = 64;
 const WORDS: [&str; 24] = [
-    "[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "observatory", "opened", "in", "1889", "1912", "late", "when", "did",
-    "a", "comet", "was", "seen", "by", "ada", "bela", "not", "it", "museum", "closed",
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "the",
+    "observatory",
+    "opened",
+    "in",
+    "1889",
+    "1912",
+    "late",
+    "when",
+    "did",
+    "a",
+    "comet",
+    "was",
+    "seen",
+    "by",
+    "ada",
+    "bela",
+    "not",
+    "it",
+    "museum",
+    "closed",
 ];
 
 /// Writes the folder.

@@ -109,4 +109,3 @@ pub fn write(dir: &Path, shape: Shape, tensors: &Tensors, activation: &str) {
     });
     safetensors::serialize_to_file(views, None, &dir.join("model.safetensors")).unwrap();
 }
-

@@ -205,7 +205,14 @@ impl Dense {
         }
     }
 
-    fn add_weights(&self, x: &[f32], dy: &[f32], tokens: usize, gradients: &mut [f32], scratch: &mut Scratch) {
+    fn add_weights(
+        &self,
+        x: &[f32],
+        dy: &[f32],
+        tokens: usize,
+        gradients: &mut [f32],
+        scratch: &mut Scratch,
+    ) {
         for start in (0..tokens).step_by(DEEP_BLOCK) {
             let end = (start + DEEP_BLOCK).min(tokens);
             let x = part(x, &(start * self.inputs..end * self.inputs));

@@ -25,7 +25,7 @@ use self::attention::Heads;
 use self::dense::{Dense, Lora, Part};
 use self::layer::{Layer, Norm, Room, Saved, drop_out};
 use self::parameters::{Fill, Parameters};
-use crate::config::{Trainable, TrainConfig};
+use crate::config::{TrainConfig, Trainable};
 use crate::random::{Random, mix};
 
 /// The encoder.

@@ -80,7 +80,9 @@ impl Parameters {
             let tensor = match slot.shape.as_slice() {
                 [rows, columns] if slot.transposed => Tensor {
                     shape: vec![*columns, *rows],
-                    data: (0..*columns).flat_map(|c| data.iter().skip(c).step_by(*columns).copied()).collect(),
+                    data: (0..*columns)
+                        .flat_map(|c| data.iter().skip(c).step_by(*columns).copied())
+                        .collect(),
                 },
                 shape => Tensor { shape: shape.to_vec(), data: data.to_vec() },
             };

@@ -5,7 +5,12 @@ use crate::config::ReaderLoss;
 /// The loss of one bound (all starts, or all ends) over the context's tokens and the no-answer score, and its gradients.
 ///
 /// `gold` are the places of the answers' bounds among the tokens; none makes "no answer" due.
-pub(crate) fn bound_loss(logits: &[f32], none: f32, gold: &[usize], kind: ReaderLoss) -> (f64, Vec<f32>, f32) {
+pub(crate) fn bound_loss(
+    logits: &[f32],
+    none: f32,
+    gold: &[usize],
+    kind: ReaderLoss,
+) -> (f64, Vec<f32>, f32) {
     let all = || logits.iter().copied().chain([none]).map(f64::from);
     let log_sum = log_sum_exp(all());
     let mut gradient: Vec<f64> = all().map(|z| (z - log_sum).exp()).collect();

@@ -1,9 +1,9 @@
 //! The reader's figures on a validation set, over tokens.
 
+use super::loss::bound_loss;
 use super::{ReaderOutput, SpanSample};
 use crate::config::ReaderLoss;
 use crate::progress::Evaluation;
-use super::loss::bound_loss;
 
 /// The longest answer in tokens.
 pub(crate) const MAX_ANSWER_TOKENS: usize = 30;

@@ -98,7 +98,8 @@ fn samples(
     config: &TrainConfig,
 ) -> Result<Vec<SpanSample>> {
     let sample = |(i, example): (usize, &SpanExample)| sample(tokenizer, example, config, i as u64);
-    let samples: Vec<Option<SpanSample>> = examples.par_iter().enumerate().map(sample).collect::<Result<_>>()?;
+    let samples: Vec<Option<SpanSample>> =
+        examples.par_iter().enumerate().map(sample).collect::<Result<_>>()?;
     Ok(samples.into_iter().flatten().collect())
 }
 
@@ -111,8 +112,11 @@ fn sample(
     if example.question.trim().is_empty() || example.context.trim().is_empty() {
         return Ok(None);
     }
-    if let Some(answer) = example.answers.iter().find(|answer| example.context.get((*answer).clone()).is_none()) {
-        let what = format!("the answer at bytes {}..{} of a row of {}", answer.start, answer.end, example.source);
+    if let Some(answer) =
+        example.answers.iter().find(|answer| example.context.get((*answer).clone()).is_none())
+    {
+        let what =
+            format!("the answer at bytes {}..{} of a row of {}", answer.start, answer.end, example.source);
         return Err(Error::invalid(what, "it does not lie in its passage on character bounds"));
     }
     let question = tokenizer.ids(&example.question)?;
@@ -151,13 +155,7 @@ fn covering(tokens: &Tokens, answer: &Range<usize>) -> Option<(usize, usize)> {
 }
 
 /// Where the window of `room` tokens begins among `tokens`: anywhere that leaves `answer` inside it, if there is one.
-fn window_start(
-    tokens: usize,
-    room: usize,
-    answer: Option<(usize, usize)>,
-    seed: u64,
-    number: u64,
-) -> usize {
+fn window_start(tokens: usize, room: usize, answer: Option<(usize, usize)>, seed: u64, number: u64) -> usize {
     let most = tokens.saturating_sub(room);
     match answer {
         None => 0,

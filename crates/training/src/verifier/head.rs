@@ -116,13 +116,7 @@ impl Task for VerifierTask {
         space.head.logits.as_chunks().0.to_vec()
     }
 
-    fn learn(
-        &self,
-        batch: &[&PairSample],
-        seeds: Option<&[u64]>,
-        factor: f32,
-        space: &mut Workspace,
-    ) -> f64 {
+    fn learn(&self, batch: &[&PairSample], seeds: Option<&[u64]>, factor: f32, space: &mut Workspace) -> f64 {
         let masks = seeds.map(|seeds| Masks { dropout: self.dropout, seeds });
         self.forward(masks, space);
         let hidden = self.hidden;

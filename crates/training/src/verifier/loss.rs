@@ -79,8 +79,8 @@ mod tests {
                 let (mut up, mut down) = (logits, logits);
                 up[i] += 1e-2;
                 down[i] -= 1e-2;
-                let difference =
-                    (loss(up, target, &config).0 - loss(down, target, &config).0) / f64::from(up[i] - down[i]);
+                let difference = (loss(up, target, &config).0 - loss(down, target, &config).0)
+                    / f64::from(up[i] - down[i]);
                 assert!((difference - f64::from(gradient[i])).abs() < 1e-4, "{target:?} {i}");
             }
         }

@@ -52,10 +52,13 @@ pub(crate) fn measure(samples: &[PairSample], outputs: &[[f32; 3]]) -> Evaluatio
         all.add(correct);
         sources.entry(&sample.source).or_default().add(correct);
     }
-    let f1 = classes.map(|[right, guessed, gold]| {
-        if right == 0 { 0.0 } else { 2.0 * right as f64 / (guessed + gold) as f64 }
-    });
-    let seen: Vec<f64> = classes.iter().zip(f1).filter(|([_, _, gold], _)| *gold > 0).map(|(_, f)| f).collect();
+    let f1 = classes.map(
+        |[right, guessed, gold]| {
+            if right == 0 { 0.0 } else { 2.0 * right as f64 / (guessed + gold) as f64 }
+        },
+    );
+    let seen: Vec<f64> =
+        classes.iter().zip(f1).filter(|([_, _, gold], _)| *gold > 0).map(|(_, f)| f).collect();
     let macro_f1 = seen.iter().sum::<f64>() / seen.len().max(1) as f64;
     let mut figures = vec![("accuracy".to_owned(), all.share()), ("macro_f1".to_owned(), macro_f1)];
     figures.extend(LABELS.iter().zip(f1).map(|(label, f1)| (format!("f1/{label}"), f1)));

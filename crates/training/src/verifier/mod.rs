@@ -58,7 +58,8 @@ pub fn train_verifier(
     let targets: Vec<Target> = validation.iter().map(|sample| sample.target).collect();
     let calibration =
         if targets.is_empty() { Calibration::default() } else { fit_calibration(&outputs, &targets, false) };
-    let metadata = run.metadata(base, AdapterKind::Verifier, &LABELS, "evidence, statement", calibration, &summary)?;
+    let metadata =
+        run.metadata(base, AdapterKind::Verifier, &LABELS, "evidence, statement", calibration, &summary)?;
     Ok(Outcome { adapter: Adapter::new(metadata, run.tensors()), summary })
 }
 
@@ -72,7 +73,11 @@ pub(crate) struct PairSample {
 }
 
 /// The pairs that can be trained on, in order.
-fn samples(tokenizer: &PairTokenizer, examples: &[PairExample], max_tokens: usize) -> Result<Vec<PairSample>> {
+fn samples(
+    tokenizer: &PairTokenizer,
+    examples: &[PairExample],
+    max_tokens: usize,
+) -> Result<Vec<PairSample>> {
     let sample = |example: &PairExample| {
         if example.premise.trim().is_empty() || example.hypothesis.trim().is_empty() {
             return Ok(None);
