@@ -24,16 +24,23 @@ impl SimdOp for GeluAndDerivative<'_> {
     fn eval<I: Isa>(self, isa: I) {
         let ops = isa.f32();
         let lanes = ops.len();
-        for (xs, ys) in self.x.chunks_mut(lanes).zip(self.y.chunks_mut(lanes)) {
-            let count = xs.len().min(ys.len());
-            let mask = ops.first_n_mask(count);
-            // SAFETY: lanes from `count` on, which neither slice need have, are neither read nor written.
-            let x = unsafe { ops.load_ptr_mask(xs.as_ptr(), mask) };
-            let (y, derivative) = gelu(isa, x);
-            // SAFETY: as above.
+        let count = self.x.len().min(self.y.len());
+        let (x, y) = (self.x.as_mut_ptr(), self.y.as_mut_ptr());
+        for start in (0..count).step_by(lanes) {
+            let left = count - start;
+            // SAFETY: both slices have `count` numbers; lanes beyond them are neither read nor written.
             unsafe {
-                ops.store_ptr_mask(y, ys.as_mut_ptr(), mask);
-                ops.store_ptr_mask(derivative, xs.as_mut_ptr(), mask);
+                let (x, y) = (x.add(start), y.add(start));
+                if left >= lanes {
+                    let (value, slope) = gelu(isa, ops.load_ptr(x));
+                    ops.store_ptr(value, y);
+                    ops.store_ptr(slope, x);
+                } else {
+                    let mask = ops.first_n_mask(left);
+                    let (value, slope) = gelu(isa, ops.load_ptr_mask(x, mask));
+                    ops.store_ptr_mask(value, y, mask);
+                    ops.store_ptr_mask(slope, x, mask);
+                }
             }
         }
     }

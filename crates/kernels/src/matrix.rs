@@ -9,6 +9,8 @@ use rten_simd::ops::{BitOps, NumOps};
 use rten_simd::{Isa, SimdOp, SimdUnaryOp};
 use rten_vecmath::{ApproxGelu, Gelu};
 
+use crate::wide;
+
 /// Rows of a tile: with two vectors a row its sums fill twelve of the sixteen registers that AVX2 has.
 const TILE_ROWS: usize = 6;
 
@@ -51,23 +53,6 @@ impl Panels {
         Self { data: Vec::new(), unused: 0, depth: 0, columns: 0 }
     }
 
-    /// Makes room for a matrix, all zeros.
-    pub fn zeros(depth: usize, columns: usize) -> Self {
-        let mut panels = Self::empty();
-        panels.reset(depth, columns);
-        panels
-    }
-
-    /// Sets column `c`.
-    pub fn set_column(&mut self, c: usize, column: impl Iterator<Item = f32>) {
-        let (width, depth) = (panel_columns(), self.depth);
-        let start = c / width * width * depth;
-        let panel = self.numbers_mut().get_mut(start..).unwrap_or_default();
-        for (place, x) in panel.iter_mut().skip(c % width).step_by(width).zip(column.take(depth)) {
-            *place = x;
-        }
-    }
-
     /// Lays out the matrix whose column `c` is `scale * column(c)`, each with `depth` numbers.
     pub fn lay_columns<'a>(
         &mut self,
@@ -75,9 +60,13 @@ impl Panels {
         scale: f32,
         columns: impl ExactSizeIterator<Item = &'a [f32]>,
     ) {
-        self.reset(depth, columns.len());
+        let width = self.reset(depth, columns.len());
         for (c, column) in columns.enumerate() {
-            self.set_column(c, column.iter().map(|x| scale * x));
+            let start = c / width * width * depth;
+            let panel = self.numbers_mut().get_mut(start..).unwrap_or_default();
+            for (place, x) in panel.iter_mut().skip(c % width).step_by(width).zip(column.iter().take(depth)) {
+                *place = scale * x;
+            }
         }
     }
 
@@ -105,26 +94,39 @@ impl Panels {
     ) {
         let depth = rows.len();
         let width = self.reset(depth, columns);
-        for (r, row) in rows.enumerate() {
-            for (panel, part) in
-                self.numbers_mut().chunks_exact_mut((width * depth).max(1)).zip(row.chunks(width))
-            {
-                let place = panel.get_mut(r * width..r * width + part.len()).unwrap_or_default();
-                for (place, x) in place.iter_mut().zip(part) {
-                    *place = scale * x;
+        let numbers = self.numbers_mut();
+        wide(
+            #[inline(always)]
+            || {
+                for (r, mut row) in rows.enumerate() {
+                    let mut at = r * width;
+                    while !row.is_empty() {
+                        let (part, rest) = row.split_at(width.min(row.len()));
+                        let place = numbers.get_mut(at..at + part.len()).unwrap_or_default();
+                        for (place, x) in place.iter_mut().zip(part) {
+                            *place = scale * x;
+                        }
+                        row = rest;
+                        at += width * depth;
+                    }
                 }
-            }
-        }
+            },
+        );
     }
 
+    /// Makes room for a matrix, whose every number has to be set afterwards.
     fn reset(&mut self, depth: usize, columns: usize) -> usize {
         let width = panel_columns();
         let count = columns.div_ceil(width) * width * depth;
-        self.data.clear();
         self.data.resize(count + LINE, 0.0);
         self.unused = self.data.as_ptr().align_offset(LINE * size_of::<f32>()).min(LINE);
         self.data.truncate(self.unused + count);
         (self.depth, self.columns) = (depth, columns);
+        // What was there before is overwritten by the columns that are real.
+        if !columns.is_multiple_of(width) {
+            let last = columns / width * width * depth;
+            self.numbers_mut().get_mut(last..).unwrap_or_default().fill(0.0);
+        }
         width
     }
 
@@ -466,25 +468,26 @@ mod tests {
 
     #[test]
     fn products_of_every_small_shape_are_exact() {
+        // Laid out again and again: nothing of a larger matrix may be left in a smaller one.
+        let mut layouts = [const { Panels::empty() }; 3];
         for rows in [1, 2, 5, 6, 7, 13, 97, 101] {
             for columns in [1, 3, 8, 15, 16, 17, 33] {
                 for depth in [1, 2, 7, 32] {
-                    check(rows, columns, depth);
+                    check(rows, columns, depth, &mut layouts);
                 }
             }
         }
     }
 
-    fn check(rows: usize, columns: usize, depth: usize) {
+    fn check(rows: usize, columns: usize, depth: usize, layouts: &mut [Panels; 3]) {
         let (x, w) = (numbers(rows * depth, 1), numbers(columns * depth, 2));
         let (bias, old) = (padded(numbers(columns, 3)), numbers(rows * (columns + 2), 4));
         let (x_columns, w_rows) = (transposed(&x, depth), transposed(&w, depth));
-        let mut layouts = [const { Panels::empty() }; 3];
         layouts[0].lay_columns(depth, 2.0, w.chunks_exact(depth));
         layouts[1].lay_rows(columns, 2.0, w_rows.chunks_exact(columns));
         let doubled: Vec<f32> = w.iter().map(|w| 2.0 * w).collect();
         layouts[2].lay_transposed(&doubled, depth);
-        for panels in &layouts {
+        for panels in layouts {
             for left in [Left::rows(&x, depth, rows), Left::columns(&x_columns, rows, rows)] {
                 let mut out = old.clone();
                 Product {

@@ -84,6 +84,41 @@ pub fn add_columns(x: &[f32], stride: usize, sums: &mut [f32]) {
     );
 }
 
+/// The numbers of one step of AdamW (Loshchilov and Hutter, arXiv:1711.05101).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AdamStep {
+    /// Multiplies the gradient first.
+    pub factor: f32,
+    /// Decay rates of the first and the second moment.
+    pub betas: [f32; 2],
+    /// The learning rate, divided by the correction of the first moment.
+    pub size: f32,
+    /// The root of the correction of the second moment.
+    pub root: f32,
+    /// Multiplies the parameters before the step: one less the learning rate times the weight decay.
+    pub decay: f32,
+    /// Added to the root of the second moment.
+    pub epsilon: f32,
+}
+
+impl AdamStep {
+    /// Takes the step: changes `x` and its two moments by the gradient `g`, up to the shortest slice's end.
+    pub fn apply(&self, x: &mut [f32], g: &[f32], first: &mut [f32], second: &mut [f32]) {
+        let Self { factor, betas: [beta1, beta2], size, root, decay, epsilon } = *self;
+        wide(
+            #[inline(always)]
+            || {
+                for ((x, g), (m, v)) in x.iter_mut().zip(g).zip(first.iter_mut().zip(second)) {
+                    let g = factor * g;
+                    *m += (1.0 - beta1) * (g - *m);
+                    *v += (1.0 - beta2) * (g * g - *v);
+                    *x = decay * *x - size * *m / (v.sqrt() / root + epsilon);
+                }
+            },
+        );
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -94,7 +94,7 @@ fn report(what: &str, from: Mark, to: Mark) {
     );
 }
 
-/// Trains for `seconds` and prints the speed after the first fifth of the time.
+/// Trains for `seconds` and prints the speed after the first step.
 fn train(base: &Path, what: &str, examples: &[PairExample], seconds: f64, config: TrainConfig) -> Outcome {
     let config = TrainConfig { max_minutes: Some(seconds / 60.0), ..config };
     let stages = [Stage { name: "all".to_owned(), examples, amount: Amount::Passes(1000.0) }];
@@ -103,12 +103,13 @@ fn train(base: &Path, what: &str, examples: &[PairExample], seconds: f64, config
     let outcome = train_verifier(base, &stages, &[], &config, &mut |told| {
         let wall = told.elapsed.as_secs_f64();
         last = Mark { wall, cpu: cpu_seconds(), tokens: told.tokens as f64, pairs: told.examples as f64 };
-        if wall > 0.2 * seconds {
-            first.get_or_insert(last);
-        }
+        first.get_or_insert(last);
     })
     .expect("training");
-    report(what, first.expect("more than one step"), last);
+    match first.filter(|first| first.wall < last.wall) {
+        Some(first) => report(what, first, last),
+        None => println!("{what}: no second step in {seconds} seconds, give more"),
+    }
     outcome
 }
 

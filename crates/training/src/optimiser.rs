@@ -1,10 +1,12 @@
 //! AdamW (Loshchilov and Hutter, arXiv:1711.05101) over the flat buffer of parameters.
 
+use counterproof_kernels::vector::AdamStep;
+
 use crate::config::TrainConfig;
 use crate::net::parameters::{Parameters, part, part_mut};
 
 /// Added to the root of the second moment, as PyTorch has it.
-const EPSILON: f64 = 1e-8;
+const EPSILON: f32 = 1e-8;
 
 /// The two moments of every parameter.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,23 +34,23 @@ impl AdamW {
         let steps = i32::try_from(step).unwrap_or(i32::MAX);
         let correction1 = 1.0 - beta1.powi(steps);
         let correction2 = 1.0 - beta2.powi(steps);
-        let (beta1, beta2) = (beta1 as f32, beta2 as f32);
-        let root = correction2.sqrt() as f32;
         let Parameters { values, slots } = parameters;
         for slot in slots.iter() {
             let rate = rate * f64::from(slot.rate);
-            let decay = if slot.decays { (1.0 - rate * config.weight_decay) as f32 } else { 1.0 };
-            let size = (rate / correction1) as f32;
-            let numbers = part_mut(values, &slot.range).iter_mut().zip(part(gradient, &slot.range));
-            let moments = part_mut(&mut self.first, &slot.range)
-                .iter_mut()
-                .zip(part_mut(&mut self.second, &slot.range));
-            for ((x, g), (m, v)) in numbers.zip(moments) {
-                let g = factor * g;
-                *m += (1.0 - beta1) * (g - *m);
-                *v += (1.0 - beta2) * (g * g - *v);
-                *x = decay * *x - size * *m / (v.sqrt() / root + EPSILON as f32);
+            AdamStep {
+                factor,
+                betas: [beta1 as f32, beta2 as f32],
+                size: (rate / correction1) as f32,
+                root: correction2.sqrt() as f32,
+                decay: if slot.decays { (1.0 - rate * config.weight_decay) as f32 } else { 1.0 },
+                epsilon: EPSILON,
             }
+            .apply(
+                part_mut(values, &slot.range),
+                part(gradient, &slot.range),
+                part_mut(&mut self.first, &slot.range),
+                part_mut(&mut self.second, &slot.range),
+            );
         }
     }
 }

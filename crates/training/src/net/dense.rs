@@ -29,6 +29,8 @@ pub(crate) struct Dense {
     /// `outputs x inputs`, as the base has it.
     base_weight: Vec<f32>,
     base_bias: Vec<f32>,
+    /// The weight with what was learnt, kept so that a step asks for no memory.
+    merged: Vec<f32>,
     /// `W^T`, for `x W^T`.
     forward: Panels,
     /// `W`, for `dy W`.
@@ -80,7 +82,8 @@ impl Dense {
     pub(crate) fn new(inputs: usize, parts: Vec<Part>, base_weight: Vec<f32>, base_bias: Vec<f32>) -> Self {
         let outputs = base_bias.len();
         let (forward, backward) = (Panels::empty(), Panels::empty());
-        Self { inputs, outputs, parts, base_weight, base_bias, forward, backward, bias: Vec::new() }
+        let (merged, bias) = (Vec::new(), Vec::new());
+        Self { inputs, outputs, parts, base_weight, base_bias, merged, forward, backward, bias }
     }
 
     pub(crate) fn outputs(&self) -> usize {
@@ -90,12 +93,13 @@ impl Dense {
     /// Merges the parameters into the weight.
     pub(crate) fn merge(&mut self, parameters: &[f32]) {
         let (inputs, outputs) = (self.inputs, self.outputs);
-        let mut weight = self.base_weight.clone();
+        self.merged.clone_from(&self.base_weight);
+        let weight = &mut self.merged;
         let mut bias = self.base_bias.clone();
         for Part { rows, lora, weight: whole, bias: moved } in &mut self.parts {
             let rows_of_weight = rows.start * inputs..rows.end * inputs;
             if let Some(whole) = whole {
-                part_mut(&mut weight, &rows_of_weight).copy_from_slice(part(parameters, whole));
+                part_mut(weight, &rows_of_weight).copy_from_slice(part(parameters, whole));
             }
             if let Some(moved) = moved {
                 part_mut(&mut bias, rows).copy_from_slice(part(parameters, moved));
@@ -108,7 +112,7 @@ impl Dense {
                     x: Left::rows(b, rank, rows.len()),
                     panels: &lora.b_panels,
                     bias: None,
-                    out: part_mut(&mut weight, &rows_of_weight),
+                    out: part_mut(weight, &rows_of_weight),
                     out_stride: inputs,
                     accumulate: true,
                     then: Then::Keep,
@@ -118,7 +122,7 @@ impl Dense {
                 lora.b_panels.lay_rows(rank, lora.scale, b.chunks_exact(rank));
             }
         }
-        self.forward.lay_transposed(&weight, inputs);
+        self.forward.lay_transposed(weight, inputs);
         self.backward.lay_rows(inputs, 1.0, weight.chunks_exact(inputs.max(1)));
         debug_assert_eq!(self.forward.columns(), outputs);
         self.bias = padded(bias);
