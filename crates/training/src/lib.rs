@@ -8,6 +8,7 @@
 mod calibration;
 mod checkpoint;
 mod config;
+pub mod data;
 pub mod examples;
 mod fit;
 #[cfg(test)]
