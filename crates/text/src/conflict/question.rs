@@ -4,7 +4,7 @@ use counterproof_core::{ByteSpan, QuestionType};
 
 use super::reading::{Reading, stem};
 use super::{Conflict, ConflictKind};
-use crate::mention::mentions;
+use crate::mention::{Mention, mentions};
 use crate::normalise::{contains_phrase, squad};
 use crate::question::{QuestionTyper as _, RuleTyper};
 use crate::statement::Parts;
@@ -72,18 +72,11 @@ pub(super) fn compare(
         let normal = squad(text);
         contains_phrase(&normal, &answer_normal)
             || contains_phrase(&answer_normal, &normal)
-            || !said.is_empty()
-                && values(text).iter().any(|v| {
-                    said.iter().any(|s| {
-                        matches!(
-                            value::compare(&s.value, &v.value),
-                            Comparison::Same | Comparison::Compatible
-                        )
-                    })
-                })
+            || !said.is_empty() && values(text).iter().any(|v| said.iter().any(|s| agree(&s.value, &v.value)))
     };
+    let (same, others): (Vec<Mention>, Vec<Mention>) = found.into_iter().partition(|m| is_answer(&m.text));
     let mut places: Vec<ByteSpan> = occurrences(evidence, &own);
-    places.extend(found.iter().filter(|m| is_answer(&m.text)).map(|m| m.span));
+    places.extend(same.iter().map(|m| m.span));
     out.held = !places.is_empty();
     out.fits =
         !out.typed || mentions(parts.answer, asked).iter().any(|m| m.text.len() * 2 >= parts.answer.len());
@@ -97,7 +90,7 @@ pub(super) fn compare(
         out.question_here = out.question_here.max(here);
     }
     let mut nearest: Option<(f32, ByteSpan)> = None;
-    for rival in found.iter().filter(|m| !is_answer(&m.text)) {
+    for rival in &others {
         // What the question names is not asked for.
         if evidence.within(rival.span).iter().filter(|w| w.content).all(|w| question.holds(&w.stem)) {
             continue;
@@ -120,6 +113,10 @@ pub(super) fn compare(
         }
     }
     out
+}
+
+fn agree(a: &value::Value, b: &value::Value) -> bool {
+    matches!(value::compare(a, b), Comparison::Same | Comparison::Compatible)
 }
 
 fn share(wanted: &[&str], is: impl Fn(&str) -> bool) -> f32 {
