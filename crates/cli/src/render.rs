@@ -159,6 +159,32 @@ pub(crate) fn trace(trace: &Trace) -> String {
                     .collect();
                 writeln!(out, "  scores   {stage}: {} {}", told.join(", "), millis(*wall_ms))
             }
+            Event::Read { stage, spans, wall_ms, .. } => {
+                let told: Vec<String> = spans
+                    .iter()
+                    .map(|(_, words, margin)| format!("“{}” {:+.1}", plain(words), margin.get()))
+                    .collect();
+                writeln!(out, "  read     {stage}: {} {}", told.join(", "), millis(*wall_ms))
+            }
+            Event::Judged { stage, judged, wall_ms, .. } => {
+                let _ = writeln!(
+                    out,
+                    "  judged   {stage}: {} {}",
+                    count(judged.len() as u64, "pair"),
+                    millis(*wall_ms)
+                );
+                judged.iter().try_for_each(|(passage, stated, nli)| {
+                    writeln!(
+                        out,
+                        "             “{}” by {}: entailed {:.2}, neutral {:.2}, contradicted {:.2}",
+                        plain(stated),
+                        plain(passage.as_str()),
+                        nli.entail.get(),
+                        nli.neutral.get(),
+                        nli.contradict.get()
+                    )
+                })
+            }
             Event::Rule { rule, outcome, detail, .. } => {
                 let sign = match outcome {
                     RuleOutcome::Passed => paint(GOOD, "✓"),

@@ -21,6 +21,7 @@ mod error;
 mod hash;
 mod language_model;
 mod limits;
+mod no_model;
 mod passage;
 mod question;
 mod reader;
@@ -42,6 +43,7 @@ pub use language_model::{
     LanguageModel, Message, OutputSchema, PromptRef, Role, Sampling, ScoreRequest, TokenLogprob,
 };
 pub use limits::Limits;
+pub use no_model::NoModel;
 pub use passage::{Passage, PassageId};
 pub use question::{Question, QuestionType};
 pub use reader::{AnswerSpan, Reading, ScriptedReader, SpanReader};

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ErrorBody, FinishReason, Hit, Message, PassageId, PromptRef, Score, Usage};
+use crate::{ErrorBody, FinishReason, Hit, Message, Nli, PassageId, PromptRef, Score, Usage};
 
 /// The version of the trace's form. It grows when a reader of the old form would misread the new one.
 pub const TRACE_SCHEMA: u32 = 1;
@@ -95,6 +95,28 @@ pub enum Event {
         model: String,
         /// What was scored, with its score.
         scores: Vec<(String, Score)>,
+        /// How long it took.
+        wall_ms: u64,
+    },
+    /// A reader looked for answers in passages.
+    Read {
+        /// The stage that asked.
+        stage: String,
+        /// The reader.
+        model: String,
+        /// The best of what it read: passage, words, and by how much they beat "no answer".
+        spans: Vec<(PassageId, String, Score)>,
+        /// How long it took.
+        wall_ms: u64,
+    },
+    /// A verifier judged statements by passages.
+    Judged {
+        /// The stage that asked.
+        stage: String,
+        /// The verifier.
+        model: String,
+        /// Passage, what was stated, and the judgement.
+        judged: Vec<(PassageId, String, Nli)>,
         /// How long it took.
         wall_ms: u64,
     },

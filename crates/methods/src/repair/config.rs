@@ -53,6 +53,8 @@ pub struct RepairConfig {
     pub gate: GateKind,
     /// How the score gate decides.
     pub score_gate: ScoreGateConfig,
+    /// How the encoder gate decides.
+    pub encoder_gate: EncoderGateConfig,
     /// Sets of answers that mean the same ("NYC", "New York City"): a change within a set is no revision.
     pub aliases: Vec<BTreeSet<String>>,
     /// What the model charges; without it no cost in dollars is given.
@@ -78,6 +80,7 @@ impl Default for RepairConfig {
             gate_retries: 0,
             gate: GateKind::Auto,
             score_gate: ScoreGateConfig::default(),
+            encoder_gate: EncoderGateConfig::default(),
             aliases: Vec::new(),
             price: None,
             ablate: Ablations::default(),
@@ -117,6 +120,25 @@ impl Default for ScoreGateConfig {
             min_support: -1.5,
             min_relevance: 0.33,
         }
+    }
+}
+
+/// How the encoder gate decides. See [`EncoderGate`](super::EncoderGate).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EncoderGateConfig {
+    /// Alternatives that are judged at most.
+    pub max_alternatives: usize,
+    /// The share of right drafts that may be spoiled, 0 to 1, with 95 % confidence on the calibration's questions: the
+    /// smallest threshold that keeps within it is taken.
+    pub max_harm: Option<f64>,
+    /// The probability from which an alternative replaces the draft, in place of the calibration's and of `max_harm`.
+    pub threshold: Option<f64>,
+}
+
+impl Default for EncoderGateConfig {
+    fn default() -> Self {
+        Self { max_alternatives: 5, max_harm: None, threshold: None }
     }
 }
 

@@ -138,6 +138,6 @@ impl Ledger {
     }
 }
 
-fn elapsed_ms(start: Instant) -> u64 {
+pub(super) fn elapsed_ms(start: Instant) -> u64 {
     u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

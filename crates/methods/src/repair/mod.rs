@@ -21,11 +21,11 @@ mod reason;
 mod report;
 mod rules;
 
-pub use config::{Ablations, GateKind, RepairConfig, ScoreGateConfig};
+pub use config::{Ablations, EncoderGateConfig, GateKind, RepairConfig, ScoreGateConfig};
 pub use estimate::Estimate;
 pub use gate::{
-    Alternative, Candidate, Contest, EvidenceSentence, Gate, GateCase, Gathered, Ruling, ScoreGate, TextGate,
-    gather,
+    Alternative, CalibrationRow, Candidate, Comparison, Contest, EncoderGate, EvidenceSentence, FEATURES,
+    Gate, GateCalibration, GateCase, Gathered, Judged, Ruling, ScoreGate, TextGate, gather, upper_bound,
 };
 pub use ledger::Ledger;
 pub use locate::{EvidenceRef, Located, best_sentence, locate};

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use counterproof_core::{
-    ByteSpan, Citation, Event, Hit, LanguageModel, Limits, Probability, Question, QuestionType, Result,
-    Retriever,
+    ByteSpan, Citation, Event, Hit, LanguageModel, Limits, NoModel, Probability, Question, QuestionType,
+    Result, Retriever,
 };
 use counterproof_text::abstention::is_abstention;
 use counterproof_text::answer::clean_answer;
 use counterproof_text::question::{QuestionTyper, RuleTyper};
 
-use super::gate::{Gate, GateCase, Ruling, ScoreGate, TextGate, holds};
+use super::gate::{Comparison, EncoderGate, Gate, GateCase, Ruling, ScoreGate, TextGate, holds};
 use super::ledger::{Ledger, Search};
 use super::report::{REPAIR_SCHEMA, RepairReport};
 use super::rules::{Case, means_the_same, validate};
@@ -40,6 +40,8 @@ pub struct Repair {
     retriever: Arc<dyn Retriever>,
     model: Arc<dyn LanguageModel>,
     gate: Arc<dyn Gate>,
+    /// Drafts in place of the model.
+    drafter: Option<EncoderGate>,
     typer: Arc<dyn QuestionTyper>,
     config: RepairConfig,
     limits: Limits,
@@ -64,7 +66,14 @@ impl Repair {
             GateKind::Auto => capabilities.local && capabilities.score,
         };
         let gate: Arc<dyn Gate> = if by_score { Arc::new(ScoreGate) } else { Arc::new(TextGate) };
-        Self { retriever, model, gate, typer: Arc::new(RuleTyper), config, limits: Limits::default() }
+        let (typer, limits) = (Arc::new(RuleTyper), Limits::default());
+        Self { retriever, model, gate, drafter: None, typer, config, limits }
+    }
+
+    /// A repair without any language model: the gate's reader drafts, reader and verifier decide.
+    pub fn without_model(retriever: Arc<dyn Retriever>, gate: EncoderGate, config: RepairConfig) -> Self {
+        let drafter = Some(gate.clone());
+        Self { drafter, ..Self::new(retriever, Arc::new(NoModel), config).with_gate(Arc::new(gate)) }
     }
 
     /// Replaces the rules that tell what kind of answer a question asks for.
@@ -112,9 +121,7 @@ impl Repair {
         let first = self.first_search(question, draft::STAGE, &mut ledger).await?;
         let mut pool = Pool::default();
         self.add(&mut pool, QueryRole::Question, &first);
-        let answer =
-            draft::answer_over(draft::STAGE, question, &pool, &*self.model, &self.config, &mut ledger)
-                .await?;
+        let answer = self.answer(draft::STAGE, question, &pool, &mut ledger).await?;
         self.test(question, &answer, Some(first), ledger).await
     }
 
@@ -129,6 +136,30 @@ impl Repair {
         self.test(question, draft, None, Ledger::new(self.config.price)).await
     }
 
+    /// What the encoder gate makes of a draft, without deciding: for calibrating it. `None` where the searches failed or
+    /// the pool offers no alternative.
+    ///
+    /// # Errors
+    /// The user's, as [`repair`](Self::repair), and those of reader and verifier.
+    pub async fn compare(
+        &self,
+        gate: &EncoderGate,
+        question: &Question,
+        draft: &str,
+    ) -> Result<Option<Comparison>> {
+        self.limits.check_question(&question.text)?;
+        self.limits.check_draft(draft)?;
+        let (mut ledger, question_type) = (Ledger::new(None), self.question_type(question));
+        let Some(pool) = self.evidence(question, question_type, draft, None, &mut ledger).await else {
+            return Ok(None);
+        };
+        gate.compare(
+            &GateCase { question, question_type, draft, pool: &pool, config: &self.config },
+            &mut ledger,
+        )
+        .await
+    }
+
     async fn first_search(
         &self,
         question: &Question,
@@ -140,6 +171,20 @@ impl Repair {
         match ledger.search_all(&*self.retriever, vec![search]).await.pop() {
             Some((_, found)) => found,
             None => Ok(Vec::new()),
+        }
+    }
+
+    /// The answer of plain retrieval-augmented generation over `pool`. Without a model it is what the reader reads.
+    async fn answer(
+        &self,
+        stage: &'static str,
+        question: &Question,
+        pool: &Pool,
+        ledger: &mut Ledger,
+    ) -> Result<String> {
+        match &self.drafter {
+            Some(gate) => gate.draft(stage, &question.text, pool, ledger).await,
+            None => draft::answer_over(stage, question, pool, &*self.model, &self.config, ledger).await,
         }
     }
 
@@ -323,8 +368,7 @@ impl Repair {
 
     /// The ablation `free_rewrite`: the question is answered anew over the pool, and nothing is checked.
     async fn rewrite(&self, question: &Question, draft: &str, pool: &Pool, ledger: &mut Ledger) -> Round {
-        let rewritten =
-            draft::answer_over("rewrite", question, pool, &*self.model, &self.config, ledger).await;
+        let rewritten = self.answer("rewrite", question, pool, ledger).await;
         let (answer, reason) = match rewritten {
             Err(_) => (draft.to_owned(), Reason::GateFailed),
             Ok(new) if means_the_same(&new, draft, &self.config.aliases) => {

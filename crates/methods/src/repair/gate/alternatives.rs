@@ -132,6 +132,17 @@ fn opposite(case: &GateCase<'_>, question: &HashSet<String>) -> Vec<Alternative>
         .collect()
 }
 
+/// The sentence of a passage that holds the start of `span`.
+pub(super) fn sentence_at(case: &GateCase<'_>, passage: usize, span: ByteSpan) -> Option<EvidenceSentence> {
+    let text = case.pool.get(passage)?;
+    let question: HashSet<String> = content_tokens(&case.question.text).into_iter().collect();
+    let title: HashSet<String> = content_tokens(&text.title).into_iter().collect();
+    let sentence =
+        sentences(&text.text).into_iter().find(|s| s.start() <= span.start() && span.start() < s.end())?;
+    let relevance = relevance(&question, &title, sentence.slice(&text.text)?);
+    Some(EvidenceSentence { passage, span: sentence, relevance })
+}
+
 fn relevance(question: &HashSet<String>, title: &HashSet<String>, sentence: &str) -> f64 {
     if question.is_empty() {
         return 0.0;

@@ -1,10 +1,13 @@
 //! The gate (CounterRefine, step 5): keeps the draft unless the pool speaks strongly for another answer.
 //!
-//! There are two, behind one trait. Capable models write their decision ([`TextGate`]). Small local models answer
-//! KEEP to everything, or copy the form; of them only scores are read ([`ScoreGate`]). Whatever a gate proposes has
+//! There are three, behind one trait. Capable models write their decision ([`TextGate`]). Small local models answer
+//! KEEP to everything, or copy the form; of them only scores are read ([`ScoreGate`]). Without any language model a reader and a verifier of the size of an
+//! encoder decide ([`EncoderGate`]). Whatever a gate proposes has
 //! still to pass the same deterministic rules.
 
 mod alternatives;
+mod calibration;
+mod encoder;
 mod score;
 mod text;
 
@@ -13,6 +16,8 @@ use counterproof_core::{LanguageModel, Probability, Question, QuestionType, Resu
 
 pub(in crate::repair) use alternatives::holds;
 pub use alternatives::{Alternative, EvidenceSentence, Gathered, gather};
+pub use calibration::{CalibrationRow, FEATURES, GateCalibration, upper_bound};
+pub use encoder::{Comparison, EncoderGate, Judged};
 pub use score::{Candidate, Contest, ScoreGate};
 pub use text::TextGate;
 

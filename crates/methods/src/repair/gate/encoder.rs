@@ -1,0 +1,435 @@
+//! The gate without a language model: a reader finds what the pool answers, a verifier compares each answer with the draft.
+//!
+//! The reader looks for the question's answer in every passage of the pool; to what it finds come the mentions of the
+//! kind asked for, as the score gate gathers them. The verifier then judges the statements "the answer to the question
+//! is X", for the draft and for each alternative, against the sentences that they stand in. What both say is weighed by a
+//! small logistic model, whose coefficients were fitted on questions with known answers ([`GateCalibration`]); the
+//! best alternative is proposed when its probability of being right where the draft is wrong passes the threshold.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use async_trait::async_trait;
+use counterproof_core::{
+    ByteSpan, Entailment, Event, LanguageModel, Nli, Probability, QuestionType, Result, RuleOutcome, Score,
+    SpanReader, StageCost,
+};
+use counterproof_text::answer::clean_answer;
+use counterproof_text::mention::mentions;
+use counterproof_text::sentences::sentences;
+use counterproof_text::statement::statement;
+use serde::Serialize;
+
+use super::alternatives::{Alternative, EvidenceSentence, Gathered, gather, sentence_at};
+use super::calibration::{FEATURES, GateCalibration, logit};
+use super::{Gate, GateCase, Ruling};
+use crate::repair::ledger::{Ledger, elapsed_ms};
+use crate::repair::locate::EvidenceRef;
+use crate::repair::rules::{Proposal, means_the_same};
+use crate::repair::{Pool, RepairConfig};
+
+const STAGE: &str = "gate";
+
+/// The best spans of a reading that a trace keeps.
+const TRACED_SPANS: usize = 8;
+
+/// What was found out about one of the answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The answer.
+    pub answer: String,
+    /// The sentence it rests on; `None` for a draft that the pool does not hold.
+    pub sentence: Option<EvidenceSentence>,
+    /// How many passages hold it.
+    pub passages: usize,
+    /// By how much, in nats, the reader prefers it to "no answer here", in the passage where it does most; `None` where
+    /// it read something else.
+    pub reading: Option<f64>,
+}
+
+/// The draft against its alternatives.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The draft.
+    pub draft: Judged,
+    /// The alternatives.
+    pub alternatives: Vec<Judged>,
+    /// For each alternative the numbers that are weighed, in the order of [`FEATURES`].
+    pub features: Vec<[f64; FEATURES.len()]>,
+}
+
+impl Comparison {
+    /// The alternative that is most likely right where the draft is wrong, with that probability.
+    pub fn best(&self, calibration: &GateCalibration) -> Option<(usize, f64)> {
+        self.features
+            .iter()
+            .map(|features| calibration.probability(features))
+            .enumerate()
+            .max_by(|(i, a), (j, b)| a.total_cmp(b).then_with(|| j.cmp(i)))
+    }
+}
+
+/// Decides by what a reader and a verifier make of the pool.
+#[derive(Clone)]
+pub struct EncoderGate {
+    reader: Arc<dyn SpanReader>,
+    verifier: Arc<dyn Entailment>,
+    calibration: Arc<GateCalibration>,
+}
+
+impl EncoderGate {
+    /// A gate of a reader and a verifier, and the calibration that was fitted to what these two say.
+    pub fn new(
+        reader: Arc<dyn SpanReader>,
+        verifier: Arc<dyn Entailment>,
+        calibration: GateCalibration,
+    ) -> Self {
+        Self { reader, verifier, calibration: Arc::new(calibration) }
+    }
+
+    /// How its findings are weighed.
+    pub fn calibration(&self) -> &GateCalibration {
+        &self.calibration
+    }
+
+    /// Finds the alternatives and has them judged; `None` when the pool offers none.
+    ///
+    /// # Errors
+    /// The reader's and the verifier's.
+    pub async fn compare(&self, case: &GateCase<'_>, ledger: &mut Ledger) -> Result<Option<Comparison>> {
+        if case.draft.trim().is_empty() {
+            return Ok(None);
+        }
+        let Found { draft, mut alternatives } = self.found(case, ledger).await?;
+        alternatives.truncate(case.config.encoder_gate.max_alternatives);
+        if alternatives.is_empty() {
+            return Ok(None);
+        }
+        let windows = Windows::of(case, std::iter::once(&draft).chain(&alternatives));
+        let answers: Vec<&str> =
+            std::iter::once(&draft).chain(&alternatives).map(|j| j.answer.as_str()).collect();
+        let judged = self.judge(case, &answers, &windows, ledger).await?;
+        let features = alternatives
+            .iter()
+            .enumerate()
+            .map(|(ix, alternative)| features(case, &draft, alternative, ix, &windows, &judged))
+            .collect();
+        Ok(Some(Comparison { draft, alternatives, features }))
+    }
+
+    /// What the reader reads in `pool` as the answer to `question`; nothing where it finds none.
+    ///
+    /// # Errors
+    /// The reader's.
+    pub(in crate::repair) async fn draft(
+        &self,
+        stage: &'static str,
+        question: &str,
+        pool: &Pool,
+        ledger: &mut Ledger,
+    ) -> Result<String> {
+        let spans = self.read(stage, question, pool, ledger).await?;
+        let words = spans
+            .first()
+            .filter(|(_, _, margin)| *margin > 0.0)
+            .and_then(|(passage, span, _)| span.slice(&pool.get(*passage)?.text));
+        Ok(words.map(clean_answer).unwrap_or_default())
+    }
+
+    /// What the reader reads in each passage: the passage, the words, and by how many nats they beat "no answer here";
+    /// best first.
+    async fn read(
+        &self,
+        stage: &'static str,
+        question: &str,
+        pool: &Pool,
+        ledger: &mut Ledger,
+    ) -> Result<Vec<(usize, ByteSpan, f64)>> {
+        let texts: Vec<&str> = pool.passages().iter().map(|p| p.passage.text.as_str()).collect();
+        let start = Instant::now();
+        let readings = self.reader.read(question, &texts).await?;
+        let mut spans: Vec<(usize, ByteSpan, f64)> = readings
+            .iter()
+            .enumerate()
+            .flat_map(|(passage, reading)| {
+                let margin = |score: Score| score.get() - reading.no_answer.get();
+                reading.spans.iter().map(move |span| (passage, span.span, margin(span.score)))
+            })
+            .collect();
+        spans.sort_by(|a, b| b.2.total_cmp(&a.2));
+        let wall_ms = elapsed_ms(start);
+        ledger.cost.add(stage, StageCost { wall_ms, ..StageCost::default() });
+        ledger.trace.push(Event::Read {
+            stage: stage.to_owned(),
+            model: self.reader.identity().to_owned(),
+            spans: spans
+                .iter()
+                .take(TRACED_SPANS)
+                .filter_map(|(passage, span, margin)| {
+                    let passage = pool.get(*passage)?;
+                    Some((passage.id.clone(), span.slice(&passage.text)?.to_owned(), Score::new(*margin)))
+                })
+                .collect(),
+            wall_ms,
+        });
+        Ok(spans)
+    }
+
+    /// The draft and what could stand in its place, the likeliest first.
+    async fn found(&self, case: &GateCase<'_>, ledger: &mut Ledger) -> Result<Found> {
+        let spans = self.read(STAGE, &case.question.text, case.pool, ledger).await?;
+        let Gathered { draft, draft_passages, alternatives } = gather(case);
+        let mut draft = Judged {
+            answer: case.draft.trim().to_owned(),
+            sentence: draft,
+            passages: draft_passages,
+            reading: None,
+        };
+        let mut found: Vec<Judged> = alternatives
+            .into_iter()
+            .map(|Alternative { answer, sentence, passages }| Judged {
+                answer,
+                sentence: Some(sentence),
+                passages,
+                reading: None,
+            })
+            .collect();
+        for (passage, span, margin) in spans {
+            let Some((answer, sentence)) = read_answer(case, passage, span) else { continue };
+            if means_the_same(&answer, case.draft, &case.config.aliases) {
+                if draft.reading.is_none() {
+                    draft.reading = Some(margin);
+                    draft.sentence = Some(sentence);
+                }
+                continue;
+            }
+            match found.iter_mut().find(|j| means_the_same(&j.answer, &answer, &case.config.aliases)) {
+                Some(known) if known.reading.is_none() => {
+                    known.reading = Some(margin);
+                    known.sentence = Some(sentence);
+                }
+                Some(_) => {}
+                None => found.push(Judged {
+                    answer,
+                    sentence: Some(sentence),
+                    passages: 1,
+                    reading: Some(margin),
+                }),
+            }
+        }
+        let rank =
+            |j: &Judged| (j.reading.unwrap_or(f64::NEG_INFINITY), j.sentence.map_or(0.0, |s| s.relevance));
+        found.sort_by(|a, b| {
+            let ((a, at), (b, bt)) = (rank(a), rank(b));
+            b.total_cmp(&a).then_with(|| bt.total_cmp(&at))
+        });
+        // Names that the reader passed over are tried as well, for the case that it looked at the wrong place: every
+        // third place goes to the most relevant of them.
+        let (read, unread): (Vec<Judged>, Vec<Judged>) = found.into_iter().partition(|j| j.reading.is_some());
+        Ok(Found { draft, alternatives: interleave(read, unread) })
+    }
+
+    /// The verifier's judgement of each answer by each window, a row an answer.
+    async fn judge(
+        &self,
+        case: &GateCase<'_>,
+        answers: &[&str],
+        windows: &Windows,
+        ledger: &mut Ledger,
+    ) -> Result<Vec<Vec<Nli>>> {
+        let statements: Vec<String> =
+            answers.iter().map(|answer| statement(&case.question.text, answer)).collect();
+        let pairs: Vec<(&str, &str)> = statements
+            .iter()
+            .flat_map(|s| windows.texts.iter().map(|premise| (premise.as_str(), s.as_str())))
+            .collect();
+        let start = Instant::now();
+        let judged = self.verifier.judge(&pairs).await?;
+        let wall_ms = elapsed_ms(start);
+        ledger.cost.add(STAGE, StageCost { wall_ms, ..StageCost::default() });
+        let rows: Vec<Vec<Nli>> = judged.chunks(windows.texts.len().max(1)).map(<[Nli]>::to_vec).collect();
+        ledger.trace.push(Event::Judged {
+            stage: STAGE.to_owned(),
+            model: self.verifier.identity().to_owned(),
+            judged: answers
+                .iter()
+                .zip(&rows)
+                .flat_map(|(answer, row)| {
+                    windows.passages.iter().zip(row).filter_map(|(passage, nli)| {
+                        Some((case.pool.get(*passage)?.id.clone(), (*answer).to_owned(), *nli))
+                    })
+                })
+                .collect(),
+            wall_ms,
+        });
+        Ok(rows)
+    }
+
+    /// The ruling that a comparison comes to.
+    pub fn decide(&self, comparison: &Comparison, config: &RepairConfig, ledger: &mut Ledger) -> Ruling {
+        let threshold =
+            self.calibration.threshold(config.encoder_gate.max_harm, config.encoder_gate.threshold);
+        let Some((ix, p)) = comparison.best(&self.calibration) else { return Ruling::NoAlternative };
+        let revise = p >= threshold;
+        let Some((alternative, sentence)) =
+            comparison.alternatives.get(ix).and_then(|a| Some((a, a.sentence?)))
+        else {
+            return Ruling::NoAlternative;
+        };
+        ledger.trace.rule(
+            STAGE,
+            "beats_draft",
+            if revise { RuleOutcome::Passed } else { RuleOutcome::Failed },
+            format!(
+                "\"{}\" is right and \"{}\" wrong with probability {p:.2}; {threshold:.2} is needed",
+                alternative.answer, comparison.draft.answer
+            ),
+        );
+        if !revise {
+            return Ruling::Keep { confidence: Some(Probability::clamped(1.0 - p)) };
+        }
+        Ruling::Revise {
+            proposal: Proposal {
+                answer: alternative.answer.clone(),
+                evidence: EvidenceRef::Span { passage: sentence.passage, span: sentence.span },
+            },
+            confidence: Some(Probability::clamped(p)),
+        }
+    }
+}
+
+#[async_trait]
+impl Gate for EncoderGate {
+    async fn rule(&self, case: &GateCase<'_>, _: &dyn LanguageModel, ledger: &mut Ledger) -> Result<Ruling> {
+        let Some(comparison) = self.compare(case, ledger).await? else { return Ok(Ruling::NoAlternative) };
+        Ok(self.decide(&comparison, case.config, ledger))
+    }
+
+    fn calls(&self) -> u64 {
+        0
+    }
+}
+
+struct Found {
+    draft: Judged,
+    alternatives: Vec<Judged>,
+}
+
+/// Two of the first, one of the second, and so on.
+fn interleave(first: Vec<Judged>, second: Vec<Judged>) -> Vec<Judged> {
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    let mut out = Vec::new();
+    loop {
+        let before = out.len();
+        out.extend(first.by_ref().take(2));
+        out.extend(second.by_ref().take(1));
+        if out.len() == before {
+            return out;
+        }
+    }
+}
+
+/// What the reader read, as an answer of the kind asked for, and the sentence it stands in.
+fn read_answer(case: &GateCase<'_>, passage: usize, span: ByteSpan) -> Option<(String, EvidenceSentence)> {
+    let text = &case.pool.get(passage)?.text;
+    let words = span.slice(text)?;
+    let mut of_kind = mentions(words, case.question_type).into_iter();
+    let of_value =
+        matches!(case.question_type, QuestionType::Year | QuestionType::When | QuestionType::Number);
+    let answer = match (of_kind.next(), of_kind.next()) {
+        (Some(only), None) => only.text,
+        // No year, date or number: of another kind than was asked for.
+        (None, _) if of_value => return None,
+        _ => words.to_owned(),
+    };
+    let answer = clean_answer(&answer);
+    if answer.is_empty() || case.question_type == QuestionType::YesNo {
+        return None;
+    }
+    let asked = counterproof_text::normalise::squad(&case.question.text);
+    let norm = counterproof_text::normalise::squad(&answer);
+    if norm.is_empty() || format!(" {asked} ").contains(&format!(" {norm} ")) {
+        return None;
+    }
+    Some((answer, sentence_at(case, passage, span)?))
+}
+
+/// The evidence that is shown to the verifier: the sentence of each answer with its neighbours, under its title.
+struct Windows {
+    passages: Vec<usize>,
+    texts: Vec<String>,
+    /// For each answer (the draft first) its window.
+    of_answer: Vec<Option<usize>>,
+}
+
+impl Windows {
+    fn of<'a>(case: &GateCase<'_>, answers: impl Iterator<Item = &'a Judged>) -> Self {
+        let mut windows = Self { passages: Vec::new(), texts: Vec::new(), of_answer: Vec::new() };
+        for answer in answers {
+            let window = answer.sentence.and_then(|s| Some((s.passage, window(case, s)?)));
+            let place = window.map(|(passage, text)| {
+                windows.texts.iter().position(|known| *known == text).unwrap_or_else(|| {
+                    windows.passages.push(passage);
+                    windows.texts.push(text);
+                    windows.texts.len() - 1
+                })
+            });
+            windows.of_answer.push(place);
+        }
+        windows
+    }
+}
+
+/// The sentence before, the sentence, and the one after it.
+fn window(case: &GateCase<'_>, sentence: EvidenceSentence) -> Option<String> {
+    let passage = case.pool.get(sentence.passage)?;
+    let all = sentences(&passage.text);
+    let at = all.iter().position(|s| *s == sentence.span)?;
+    let first = all.get(at.saturating_sub(1))?.start();
+    let last = all.get((at + 1).min(all.len() - 1))?.end();
+    let text = passage.text.get(first..last)?.trim();
+    if passage.title.is_empty() { Some(text.to_owned()) } else { Some(format!("{}. {text}", passage.title)) }
+}
+
+fn features(
+    case: &GateCase<'_>,
+    draft: &Judged,
+    alternative: &Judged,
+    ix: usize,
+    windows: &Windows,
+    judged: &[Vec<Nli>],
+) -> [f64; FEATURES.len()] {
+    let own = windows.of_answer.get(ix + 1).copied().flatten();
+    let drafts = windows.of_answer.first().copied().flatten();
+    let nli = |answer: usize, window: Option<usize>| judged.get(answer)?.get(window?).copied();
+    let entail = |nli: Option<Nli>| nli.map_or(0.0, |n| logit(n.entail.get()));
+    let contradict = |nli: Option<Nli>| nli.map_or(0.0, |n| logit(n.contradict.get()));
+    let best_entail = judged
+        .first()
+        .into_iter()
+        .flatten()
+        .map(|n| n.entail.get())
+        .fold(None, |best: Option<f64>, x| Some(best.map_or(x, |b| b.max(x))));
+    // Where the reader read something else, it prefers that; -10 nats is beyond what it gives to what it read.
+    let reading = |j: &Judged| j.reading.map_or(-10.0, |r| r.clamp(-10.0, 10.0));
+    let relevance = |j: &Judged| j.sentence.map_or(0.0, |s| s.relevance);
+    let flag = |yes: bool| if yes { 1.0 } else { 0.0 };
+    let value = matches!(case.question_type, QuestionType::Year | QuestionType::When | QuestionType::Number);
+    [
+        reading(alternative),
+        reading(draft),
+        entail(nli(ix + 1, own)),
+        contradict(nli(ix + 1, own)),
+        best_entail.map_or(-4.0, logit),
+        contradict(nli(0, own)),
+        entail(nli(0, own)),
+        contradict(nli(0, drafts)),
+        flag(draft.sentence.is_some()),
+        relevance(alternative),
+        relevance(draft),
+        (alternative.passages as f64).ln_1p(),
+        (draft.passages as f64).ln_1p(),
+        flag(value),
+        flag(case.question_type == QuestionType::Other),
+    ]
+}
