@@ -62,6 +62,9 @@ pub(crate) enum Command {
     /// List or fetch models
     #[command(subcommand)]
     Models(ModelsCommand),
+    /// Train the small models: LoRA adapters on the base encoder
+    #[command(subcommand)]
+    Train(TrainCommand),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -259,6 +262,33 @@ pub(crate) struct BatchArgs {
     pub(crate) concurrency: Option<u16>,
     #[command(flatten)]
     pub(crate) method: MethodArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrainCommand {
+    /// Train the verifier, which judges whether a passage supports a statement
+    Verifier(TrainArgs),
+    /// Train the reader, which finds the words of a passage that answer a question
+    Reader(TrainArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TrainArgs {
+    /// The folder with the data sets that the model card names
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) data: PathBuf,
+    /// The adapter to write
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: PathBuf,
+    /// End after so many minutes, with the plan cut in proportion [default: the whole plan]
+    #[arg(long, value_name = "N")]
+    pub(crate) minutes: Option<f64>,
+    /// Where the state is kept, to go on from after a break [default: beside the adapter]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) checkpoint: Option<PathBuf>,
+    /// Decides everything that chance decides
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -60,6 +60,7 @@ async fn run(cli: &Cli) -> Outcome {
         Command::Batch(BatchCommand::Ask(args)) => commands::batch::run("ask", args, &context).await,
         Command::Batch(BatchCommand::Repair(args)) => commands::batch::run("repair", args, &context).await,
         Command::Models(command) => commands::models::run(command, &context).await,
+        Command::Train(command) => commands::train::run(command, &context).await,
         Command::Completions { .. } => Ok(()),
     }
 }

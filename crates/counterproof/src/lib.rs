@@ -29,6 +29,7 @@
 pub use counterproof_core::*;
 
 pub use counterproof_batch as batch;
+pub use counterproof_datasets as datasets;
 pub use counterproof_encoders as encoders;
 pub use counterproof_evaluation as evaluation;
 #[cfg(feature = "gguf")]
@@ -37,6 +38,7 @@ pub use counterproof_methods as methods;
 pub use counterproof_models as models;
 pub use counterproof_retrieval as retrieval;
 pub use counterproof_text as text;
+pub use counterproof_training as training;
 
 /// The README's example is compiled and run like the others.
 #[cfg(doctest)]

@@ -20,6 +20,7 @@ mod plan;
 mod progress;
 mod random;
 mod reader;
+pub mod recipe;
 #[cfg(test)]
 mod run_tests;
 mod task;

@@ -6,3 +6,4 @@ pub(crate) mod index;
 pub(crate) mod models;
 pub(crate) mod repair;
 pub(crate) mod search;
+pub(crate) mod train;
