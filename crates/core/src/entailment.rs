@@ -38,6 +38,17 @@ impl Nli {
     }
 }
 
+/// The places of the labels that say entailed, neutral and contradicted in the list of a classifier's output names, by how
+/// they begin, whatever their case; `None` unless each of the three is there once and nothing else.
+pub fn nli_order(labels: &[impl AsRef<str>]) -> Option<[usize; 3]> {
+    if labels.len() != 3 {
+        return None;
+    }
+    let place =
+        |stem: &str| labels.iter().position(|label| label.as_ref().trim().to_lowercase().starts_with(stem));
+    Some([place("entail")?, place("neutral")?, place("contradict")?])
+}
+
 /// Judges whether a premise entails a hypothesis.
 ///
 /// Contract: one [`Nli`] a pair, in the order given. A blank premise is neutral without asking a model. Premises
@@ -46,6 +57,12 @@ impl Nli {
 pub trait Entailment: Send + Sync {
     /// Names the model and its weights, for traces and cache keys.
     fn identity(&self) -> &str;
+
+    /// Whether `text` is in a language that it was made for, as far as that can be told; what it says of any other is a
+    /// guess, and callers mark it as one.
+    fn knows_language_of(&self, _text: &str) -> bool {
+        true
+    }
 
     /// Judges each `(premise, hypothesis)`.
     async fn judge(&self, pairs: &[(&str, &str)]) -> Result<Vec<Nli>>;
@@ -92,6 +109,15 @@ fn lexical(premise: &str, hypothesis: &str) -> Nli {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_order_is_read_from_the_names_or_refused() {
+        assert_eq!(nli_order(&["CONTRADICTION", "NEUTRAL", "ENTAILMENT"]), Some([2, 1, 0]));
+        assert_eq!(nli_order(&["entailment", "neutral", "contradiction"]), Some([0, 1, 2]));
+        assert_eq!(nli_order(&["LABEL_0", "LABEL_1", "LABEL_2"]), None);
+        assert_eq!(nli_order(&["entailment", "entailment", "contradiction"]), None);
+        assert_eq!(nli_order(&["entailment", "not_entailment"]), None);
+    }
 
     #[tokio::test]
     async fn contradiction_is_seen_before_support() {

@@ -35,7 +35,7 @@ mod verdict;
 pub use citation::{Citation, CitationError};
 pub use cost::{Cost, Price, StageCost, Tokens, Usage};
 pub use embedder::{Embedder, HashEmbedder};
-pub use entailment::{Entailment, LexicalEntailment, Nli};
+pub use entailment::{Entailment, LexicalEntailment, Nli, nli_order};
 pub use error::{Error, ErrorBody, InternalError, Result, UpstreamError, UpstreamKind, UserError};
 pub use hash::{Sha256Hex, sha256_hex};
 pub use language_model::{

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::files::temporary_in;
+use crate::fusion::Fusion;
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
@@ -46,23 +47,27 @@ impl AdapterKind {
     }
 }
 
-/// How logits become probabilities: `softmax((logit + offset) / temperature)`.
+/// How logits become probabilities: `softmax((logit + offset) / temperature)` of the encoder alone, or by a layer over the
+/// logits and what rules find.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// Divides the logits (Guo et al., arXiv:1706.04599).
     pub temperature: f32,
     /// Added to each class's logit before.
     pub offsets: [f32; 3],
+    /// The layer that takes the rules in, where one was fitted; `temperature` and `offsets` are for the encoder alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fusion: Option<Fusion>,
 }
 
 impl Default for Calibration {
     fn default() -> Self {
-        Self { temperature: 1.0, offsets: [0.0; 3] }
+        Self { temperature: 1.0, offsets: [0.0; 3], fusion: None }
     }
 }
 
 impl Calibration {
-    /// The probabilities of the classes.
+    /// The probabilities of the classes by the encoder alone.
     pub fn probabilities(&self, logits: [f32; 3]) -> [f64; 3] {
         let temperature = f64::from(self.temperature).max(1e-6);
         let mut scaled = [0.0; 3];
@@ -95,6 +100,9 @@ pub struct Metadata {
     pub max_tokens: usize,
     /// The names of the head's outputs, in order.
     pub labels: Vec<String>,
+    /// The languages of what it was trained on, as `counterproof_text::language` calls them; empty where that is not known.
+    #[serde(default)]
+    pub languages: Vec<String>,
     /// How logits become probabilities.
     #[serde(default)]
     pub calibration: Calibration,
@@ -271,6 +279,11 @@ impl Adapter {
         Ok(())
     }
 
+    /// Refuses a calibration that does not belong to the rules of this version.
+    pub(crate) fn check_fusion(&self) -> Result<()> {
+        self.metadata.calibration.fusion.as_ref().map_or(Ok(()), |fusion| fusion.check(&self.name))
+    }
+
     /// The SHA-256 of its numbers, in lower-case hexadecimal: names it in an identity.
     pub fn digest(&self) -> String {
         let bytes = self.tensors.iter().map(|(name, tensor)| {
@@ -290,6 +303,11 @@ impl Adapter {
     /// The names of the tensors, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tensors.keys().map(String::as_str)
+    }
+
+    /// The dimensions of the tensor `name`.
+    pub fn shape(&self, name: &str) -> Option<&[usize]> {
+        self.tensors.get(name).map(|tensor| tensor.shape.as_slice())
     }
 
     /// The tensor `name`, which must have `shape`.

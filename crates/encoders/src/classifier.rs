@@ -1,9 +1,9 @@
-//! Heads that sort a sequence into the three classes of natural language inference: our own, and those of BERT and
-//! RoBERTa models from a hub.
+//! Heads that sort a sequence into the three classes of natural language inference: our own, and those of BERT, RoBERTa
+//! and DeBERTa models from a hub.
 
 use std::path::Path;
 
-use counterproof_core::{Error, InternalError, Result, UserError};
+use counterproof_core::{Error, InternalError, Result, UserError, nli_order};
 use counterproof_kernels::matrix::Then;
 use counterproof_kernels::vector::add_scaled;
 use serde::Deserialize;
@@ -23,8 +23,18 @@ pub(crate) struct Head {
     hidden: usize,
     dense: Linear,
     output: Linear,
+    /// Between the two.
+    between: Between,
     /// For each class the head's output that stands for it.
     order: [usize; CLASSES],
+}
+
+/// The non-linearity of a head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Between {
+    Tanh,
+    /// Of DeBERTa's pooler.
+    Gelu,
 }
 
 /// What a head looks at.
@@ -44,13 +54,14 @@ impl Head {
             let bias = adapter.tensor(&format!("head.{name}.bias"), &[outputs])?;
             Ok::<_, Error>(Linear::new(weight, bias.to_vec(), inputs))
         };
-        let order = order_of(&adapter.metadata.labels)
+        let order = nli_order(&adapter.metadata.labels)
             .ok_or_else(|| Error::invalid("the adapter's labels", label_problem(&adapter.metadata.labels)))?;
         Ok(Self {
             features: Features::FirstAndMean,
             hidden,
             dense: layer("dense", 2 * hidden, hidden)?,
             output: layer("output", hidden, CLASSES)?,
+            between: Between::Tanh,
             order,
         })
     }
@@ -58,19 +69,19 @@ impl Head {
     /// The head of a sequence classification model, as Transformers saves it.
     pub(crate) fn from_folder(dir: &Path, weights: &Weights, config: &BertConfig) -> Result<Self> {
         let labels = labels(dir)?;
-        let order = order_of(&labels).ok_or_else(|| {
+        let order = nli_order(&labels).ok_or_else(|| {
             Error::invalid(
                 format!("id2label in {}", dir.join("config.json").display()),
                 label_problem(&labels),
             )
         })?;
         let hidden = config.hidden_size;
-        let bert = config.model_type == "bert";
+        let (bert, deberta) = (config.model_type == "bert", config.is_deberta());
         let layer = |name: &str, outputs: usize| {
             let read = |kind: &str, shape: &[usize]| {
                 let full = format!("{name}.{kind}");
                 // BERT's pooler belongs to the encoder, everything else to the head.
-                let table = if name.starts_with("pooler") {
+                let table = if bert && name.starts_with("pooler") {
                     weights.tensor(&full, shape)
                 } else {
                     weights.head_tensor(&full, shape)
@@ -83,13 +94,17 @@ impl Head {
                 hidden,
             ))
         };
-        let (dense, output) =
-            if bert { ("pooler.dense", "classifier") } else { ("classifier.dense", "classifier.out_proj") };
+        let (dense, output) = if bert || deberta {
+            ("pooler.dense", "classifier")
+        } else {
+            ("classifier.dense", "classifier.out_proj")
+        };
         Ok(Self {
             features: Features::First,
             hidden,
             dense: layer(dense, hidden)?,
             output: layer(output, CLASSES)?,
+            between: if deberta { Between::Gelu } else { Between::Tanh },
             order,
         })
     }
@@ -112,8 +127,13 @@ impl Head {
             }
         }
         let mut inner = vec![0.0; batch.len() * hidden];
-        self.dense.apply(&features, Then::Keep, &mut inner);
-        inner.iter_mut().for_each(|x| *x = x.tanh());
+        match self.between {
+            Between::Gelu => self.dense.apply(&features, Then::Gelu, &mut inner),
+            Between::Tanh => {
+                self.dense.apply(&features, Then::Keep, &mut inner);
+                inner.iter_mut().for_each(|x| *x = x.tanh());
+            }
+        }
         let mut logits = vec![0.0; batch.len() * CLASSES];
         self.output.apply(&inner, Then::Keep, &mut logits);
         let rows: &[[f32; CLASSES]] = logits.as_chunks().0;
@@ -146,36 +166,9 @@ fn labels(dir: &Path) -> Result<Vec<String>> {
         .collect()
 }
 
-/// The places of the labels that say entailed, neutral and contradicted; `None` unless each is there once and no other.
-fn order_of(labels: &[String]) -> Option<[usize; CLASSES]> {
-    if labels.len() != CLASSES {
-        return None;
-    }
-    let place = |stem: &str| {
-        let says = |label: &String| label.trim().to_lowercase().starts_with(stem);
-        labels.iter().position(says)
-    };
-    Some([place("entail")?, place("neutral")?, place("contradict")?])
-}
-
 fn label_problem(labels: &[String]) -> String {
     format!(
         "the outputs are called {labels:?}: which of them means entailment, neutral and contradiction cannot be told; \
          correct the names, or use another model"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_order_is_read_from_the_names_or_refused() {
-        let order = |labels: [&str; 3]| order_of(&labels.map(str::to_owned));
-        assert_eq!(order(["CONTRADICTION", "NEUTRAL", "ENTAILMENT"]), Some([2, 1, 0]));
-        assert_eq!(order(["entailment", "neutral", "contradiction"]), Some([0, 1, 2]));
-        assert_eq!(order(["LABEL_0", "LABEL_1", "LABEL_2"]), None);
-        assert_eq!(order(["entailment", "entailment", "contradiction"]), None);
-        assert_eq!(order_of(&["entailment".to_owned(), "not_entailment".to_owned()]), None);
-    }
 }

@@ -9,10 +9,11 @@ use serde::de::DeserializeOwned;
 
 /// The shape of a BERT-family encoder, as its `config.json` gives it.
 ///
-/// Only encoders with absolute, learned positions are described: BERT and its RoBERTa variant.
+/// Described are encoders with absolute, learned positions (BERT and its RoBERTa variant) and DeBERTa-v2 and v3, whose attention
+/// is over relative ones.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct BertConfig {
-    /// `bert`, or one of the RoBERTa names.
+    /// `bert`, one of the RoBERTa names, or `deberta-v2` (which v3 goes by too).
     #[serde(default = "bert")]
     pub model_type: String,
     /// Entries in the vocabulary.
@@ -42,6 +43,50 @@ pub struct BertConfig {
     /// `absolute` for every encoder that is supported.
     #[serde(default = "absolute")]
     pub position_embedding_type: String,
+    /// DeBERTa: whether attention is over relative positions.
+    #[serde(default)]
+    pub relative_attention: bool,
+    /// DeBERTa: the farthest distance that is told from farther ones; below 1, `max_position_embeddings`.
+    #[serde(default)]
+    pub max_relative_positions: i64,
+    /// DeBERTa: the buckets that distances fall into; below 1, each distance has its own.
+    #[serde(default)]
+    pub position_buckets: i64,
+    /// DeBERTa: which scores by position are added, as `c2p|p2c` or a list.
+    #[serde(default)]
+    pub pos_att_type: serde_json::Value,
+    /// DeBERTa: whether positions go through the layers' own query and key matrices.
+    #[serde(default)]
+    pub share_att_key: bool,
+    /// DeBERTa: how the table of positions is normalised, `layer_norm` or `none`.
+    #[serde(default)]
+    pub norm_rel_ebd: String,
+    /// DeBERTa: whether absolute positions are added to the words too.
+    #[serde(default = "yes")]
+    pub position_biased_input: bool,
+    /// DeBERTa: the width of a convolution beside the first layer; 0 for none.
+    #[serde(default)]
+    pub conv_kernel_size: usize,
+    /// DeBERTa: numbers of a word's embedding where they differ from `hidden_size`.
+    #[serde(default)]
+    pub embedding_size: Option<usize>,
+}
+
+/// Relative positions of an encoder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Relative {
+    /// Half of the rows of the table.
+    pub(crate) span: usize,
+    /// Buckets of distances; `None` where each has its own row.
+    pub(crate) buckets: Option<usize>,
+    /// The farthest distance that is told from farther ones.
+    pub(crate) farthest: usize,
+    /// Whether the table goes through a layer norm.
+    pub(crate) normalised: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn bert() -> String {
@@ -97,12 +142,29 @@ impl BertConfig {
     fn check(&self, path: &Path) -> Result<()> {
         let who = || format!("the encoder runtime ({})", path.display());
         let unsupported = |what: String| Err(UserError::Unsupported { who: who(), what }.into());
-        if !matches!(self.model_type.as_str(), "bert" | "roberta" | "xlm-roberta" | "camembert") {
+        if !matches!(
+            self.model_type.as_str(),
+            "bert" | "roberta" | "xlm-roberta" | "camembert" | "deberta-v2"
+        ) {
             return unsupported(format!(
-                "build a model of type `{}` from safetensors: it builds BERT and RoBERTa encoders; put the model's \
+                "build a model of type `{}` from safetensors: it builds BERT, RoBERTa and DeBERTa-v2 encoders; put the model's \
                  .onnx export into the folder instead",
                 self.model_type
             ));
+        }
+        if self.is_deberta() {
+            let kinds = self.pos_att_type.to_string();
+            let parts = [
+                (!self.relative_attention, "attention without relative positions"),
+                (!self.share_att_key, "matrices of their own for positions"),
+                (!(kinds.contains("c2p") && kinds.contains("p2c")), "only one of the two scores by position"),
+                (self.position_biased_input, "absolute positions beside relative ones"),
+                (self.conv_kernel_size > 0, "a convolution"),
+                (self.embedding_size.is_some_and(|n| n != self.hidden_size), "embeddings of another size"),
+            ];
+            if let Some((_, part)) = parts.iter().find(|(has, _)| *has) {
+                return unsupported(format!("build a DeBERTa model with {part}; use its .onnx export"));
+            }
         }
         if self.position_embedding_type != "absolute" {
             return unsupported(format!("use {} position embeddings", self.position_embedding_type));
@@ -112,7 +174,7 @@ impl BertConfig {
             self.hidden_size,
             self.num_attention_heads,
             self.intermediate_size,
-            self.type_vocab_size,
+            if self.is_deberta() { 1 } else { self.type_vocab_size },
         ];
         if sizes.contains(&0) || !self.hidden_size.is_multiple_of(self.num_attention_heads) {
             return Err(InternalError::Damaged {
@@ -130,6 +192,25 @@ impl BertConfig {
         Ok(())
     }
 
+    /// Whether it is a DeBERTa-v2 or v3.
+    pub(crate) fn is_deberta(&self) -> bool {
+        self.model_type == "deberta-v2"
+    }
+
+    /// Its relative positions; `None` for an encoder with absolute ones.
+    pub(crate) fn relative(&self) -> Option<Relative> {
+        if !self.is_deberta() {
+            return None;
+        }
+        let farthest = match usize::try_from(self.max_relative_positions) {
+            Ok(n) if n > 0 => n,
+            _ => self.max_position_embeddings,
+        };
+        let buckets = usize::try_from(self.position_buckets).ok().filter(|n| *n > 0);
+        let normalised = self.norm_rel_ebd.contains("layer_norm");
+        Some(Relative { span: buckets.unwrap_or(farthest), buckets, farthest, normalised })
+    }
+
     /// Numbers in one head.
     pub fn head_size(&self) -> usize {
         self.hidden_size / self.num_attention_heads.max(1)
@@ -137,7 +218,7 @@ impl BertConfig {
 
     /// The row of the position table that the first token takes: RoBERTa's rows begin after the padding token's.
     pub fn first_position(&self) -> usize {
-        if self.model_type == "bert" { 0 } else { self.pad_token_id + 1 }
+        if self.model_type == "bert" || self.is_deberta() { 0 } else { self.pad_token_id + 1 }
     }
 
     /// The longest sequence that has a position for each token.
@@ -257,9 +338,9 @@ mod tests {
 
     #[test]
     fn says_what_it_cannot_build() {
-        let error = config(&MINILM.replace("\"bert\"", "\"deberta-v2\"")).unwrap_err();
+        let error = config(&MINILM.replace("\"bert\"", "\"distilbert\"")).unwrap_err();
         assert_eq!(error.code(), "unsupported");
-        assert!(error.to_string().contains("deberta-v2"), "{error}");
+        assert!(error.to_string().contains("distilbert"), "{error}");
         let error = config(&MINILM.replace("384", "385")).unwrap_err();
         assert_eq!(error.code(), "damaged");
         let error = BertConfig::read(Path::new("no/such/folder")).unwrap_err();

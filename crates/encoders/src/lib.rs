@@ -26,6 +26,7 @@ mod config;
 mod digest;
 mod embedder;
 mod files;
+mod fusion;
 mod onnx;
 mod pairs;
 mod pool;
@@ -39,6 +40,7 @@ mod windows;
 
 pub use config::{Activation, BertConfig, Pooling};
 pub use embedder::BertEmbedder;
+pub use fusion::{DenseLayer, Fusion, RulesModel};
 pub use onnx::{Head, export_onnx};
 pub use pool::EncoderOptions;
 pub use reader::{BertReader, ScoredSpan};

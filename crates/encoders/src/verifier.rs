@@ -1,11 +1,13 @@
 //! Natural language inference by a cross-encoder: evidence and statement are read together.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use counterproof_core::{Entailment, Nli, Probability, Result, UserError};
+use counterproof_core::{Entailment, Error, Nli, Probability, Result, UserError};
+use counterproof_text::language::detect;
 use rayon::prelude::*;
 
 use crate::adapter::{Adapter, AdapterKind, Calibration};
@@ -13,7 +15,7 @@ use crate::batches::compute;
 use crate::bert::BertModel;
 use crate::classifier::Head;
 use crate::config::BertConfig;
-use crate::digest::file_sha256;
+use crate::digest::{file_sha256, sha256};
 use crate::pairs::PairTokenizer;
 use crate::pool::{Cancelled, EncoderOptions, Never, Pool};
 use crate::source::Source;
@@ -47,6 +49,8 @@ struct Shared {
     model: BertModel,
     head: Head,
     calibration: Calibration,
+    /// Languages it was trained on; empty where that is not known.
+    languages: Vec<String>,
     /// Tokens of a window, special ones included.
     window: usize,
     /// The longest window that the model has positions for.
@@ -86,15 +90,17 @@ impl BertVerifier {
         let weights = Weights::open(&base.join("model.safetensors"))?;
         let digest = file_sha256(&base.join("model.safetensors"))?;
         adapter.check(AdapterKind::Verifier, &digest)?;
+        adapter.check_fusion()?;
         let head = Head::from_adapter(adapter, config.hidden_size)?;
         let window = options.max_tokens.unwrap_or(adapter.metadata.max_tokens);
         let calibration = adapter.metadata.calibration.clone();
+        let languages = adapter.metadata.languages.clone();
         let model = format!("{digest}+{}", adapter.digest());
         let source = Source::adapted(&weights, adapter);
-        Self::build(base, pool, source, config, head, window, calibration, &model, options)
+        Self::build(base, pool, source, config, head, window, calibration, languages, &model, options)
     }
 
-    /// Loads a BERT or RoBERTa sequence classification model of a hub: `config.json`, `tokenizer.json`,
+    /// Loads a BERT, RoBERTa or DeBERTa-v2/v3 sequence classification model of a hub: `config.json`, `tokenizer.json`,
     /// `model.safetensors`. The order of its outputs is read from `id2label`.
     ///
     /// # Errors
@@ -109,7 +115,7 @@ impl BertVerifier {
         let digest = file_sha256(&dir.join("model.safetensors"))?;
         let window = options.max_tokens.unwrap_or(CLASSIFIER_TOKENS);
         let (source, calibration) = (Source::plain(&weights), Calibration::default());
-        Self::build(dir, pool, source, config, head, window, calibration, &digest, options)
+        Self::build(dir, pool, source, config, head, window, calibration, Vec::new(), &digest, options)
     }
 
     #[allow(clippy::too_many_arguments)] // The parts of a verifier, each from one of the two kinds of folder.
@@ -121,6 +127,7 @@ impl BertVerifier {
         head: Head,
         window: usize,
         calibration: Calibration,
+        languages: Vec<String>,
         weights: &str,
         options: &EncoderOptions,
     ) -> Result<Self> {
@@ -130,9 +137,13 @@ impl BertVerifier {
         let model = pool.run(|| BertModel::load(source, config))?;
         let folder = || dir.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = options.name.clone().or_else(folder).unwrap_or_else(|| "verifier".to_owned());
-        let Calibration { temperature, offsets: [entail, neutral, contradict] } = &calibration;
-        let identity = format!("{name}@{weights}/nli/{window}/{temperature},{entail},{neutral},{contradict}");
-        let shared = Shared { identity, tokenizer, model, head, calibration, window, most };
+        let Calibration { temperature, offsets: [entail, neutral, contradict], fusion } = &calibration;
+        let fusion = fusion.as_ref().map(|f| serde_json::to_vec(f).map(|json| format!("/{}", sha256(&json))));
+        let fusion =
+            fusion.transpose().map_err(|e| Error::failed("naming a verifier", e))?.unwrap_or_default();
+        let identity =
+            format!("{name}@{weights}/nli/{window}/{temperature},{entail},{neutral},{contradict}{fusion}");
+        let shared = Shared { identity, tokenizer, model, head, calibration, languages, window, most };
         Ok(Self { shared: Arc::new(shared), pool: Arc::new(pool) })
     }
 
@@ -177,6 +188,11 @@ impl Entailment for BertVerifier {
         &self.shared.identity
     }
 
+    fn knows_language_of(&self, text: &str) -> bool {
+        let known = &self.shared.languages;
+        known.is_empty() || known.iter().any(|language| language == detect(text).as_str())
+    }
+
     async fn judge(&self, pairs: &[(&str, &str)]) -> Result<Vec<Nli>> {
         Ok(self.judgements(pairs).await?.into_iter().map(|judgement| judgement.nli).collect())
     }
@@ -204,25 +220,28 @@ impl Shared {
                 distinct.len() - 1
             }));
         }
-        let windows: Vec<Vec<Sequence>> =
+        let windows: Vec<Vec<Window>> =
             distinct.par_iter().map(|pair| self.windows(pair.0, pair.1)).collect::<Result<_>>()?;
-        let counts: Vec<usize> = windows.iter().map(Vec::len).collect();
-        let sequences: Vec<Sequence> = windows.into_iter().flatten().collect();
+        let texts: Vec<Vec<Range<usize>>> =
+            windows.iter().map(|own| own.iter().map(|window| window.text.clone()).collect()).collect();
+        let sequences: Vec<Sequence> = windows.into_iter().flatten().map(|window| window.sequence).collect();
         let logits = compute(&sequences, threads, true, cancelled, |batch| {
             Ok(self.head.logits(batch, &self.model.forward(batch)?))
         })?;
         let mut rest = logits.as_slice();
-        let mut judged = Vec::with_capacity(distinct.len());
-        for count in counts {
-            let (own, after) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+        let mut work = Vec::with_capacity(distinct.len());
+        for (pair, texts) in distinct.iter().zip(&texts) {
+            let (own, after) = rest.split_at_checked(texts.len()).unwrap_or((rest, &[]));
             rest = after;
-            judged.push(self.join(own));
+            work.push((pair, texts, own));
         }
+        let judged: Vec<Judgement> =
+            work.into_par_iter().map(|(pair, texts, logits)| self.join(*pair, texts, logits)).collect();
         Ok(of.into_iter().filter_map(|place| judged.get(place).cloned()).collect())
     }
 
-    /// The sequences that a pair is read in; none where the evidence is blank.
-    fn windows(&self, premise: &str, hypothesis: &str) -> Result<Vec<Sequence>> {
+    /// The windows that a pair is read in; none where the evidence is blank.
+    fn windows(&self, premise: &str, hypothesis: &str) -> Result<Vec<Window>> {
         let statement = self.tokenizer.ids(hypothesis)?;
         let taken = statement.len() + self.tokenizer.special_tokens();
         let window = self.window.max(taken + LEAST_EVIDENCE).min(self.most);
@@ -245,14 +264,23 @@ impl Shared {
         if tokens.ids.is_empty() {
             return Ok(Vec::new());
         }
-        let part = |range: std::ops::Range<usize>| tokens.ids.get(range).unwrap_or_default();
-        let windows = by_sentences(premise, &tokens, room);
-        Ok(windows.into_iter().map(|range| self.tokenizer.join(part(range), &statement)).collect())
+        let window = |range: Range<usize>| {
+            let offsets = tokens.offsets.get(range.clone()).unwrap_or_default();
+            let (from, to) = (offsets.first().map_or(0, |o| o.0), offsets.last().map_or(0, |o| o.1));
+            let ids = tokens.ids.get(range).unwrap_or_default();
+            Window { sequence: self.tokenizer.join(ids, &statement), text: from..to }
+        };
+        Ok(by_sentences(premise, &tokens, room).into_iter().map(window).collect())
     }
 
-    /// One judgement from the logits of every window.
-    fn join(&self, windows: &[[f32; 3]]) -> Judgement {
-        let logits = match windows {
+    /// One judgement from the logits of every window of a pair.
+    fn join(
+        &self,
+        (premise, hypothesis): (&str, &str),
+        texts: &[Range<usize>],
+        logits: &[[f32; 3]],
+    ) -> Judgement {
+        let joined = match logits {
             [] => {
                 let nli = Nli {
                     entail: Probability::ZERO,
@@ -262,19 +290,44 @@ impl Shared {
                 return Judgement { nli, logits: [0.0; 3], windows: 0 };
             }
             [logits] => *logits,
-            several => {
-                let start = [f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY];
-                several.iter().map(|logits| log_softmax(*logits)).fold(
-                    start,
-                    |[e, n, c], [entail, neutral, contradict]| {
-                        [e.max(entail), n.min(neutral), c.max(contradict)]
-                    },
-                )
+            several => most_decided(several.iter().map(|logits| log_softmax(*logits))),
+        };
+        let [entail, neutral, contradict] = match &self.calibration.fusion {
+            None => self.calibration.probabilities(joined),
+            Some(fusion) => {
+                let of = |(text, logits): (&Range<usize>, &[f32; 3])| {
+                    let shown = premise.get(text.clone()).unwrap_or(premise);
+                    fusion.judge(*logits, shown, hypothesis)
+                };
+                let mut windows = texts.iter().zip(logits).map(of);
+                if logits.len() == 1 {
+                    windows.next().unwrap_or_default()
+                } else {
+                    let logs = windows.map(|p| p.map(|x| x.max(1e-12).ln() as f32));
+                    log_softmax(most_decided(logs)).map(|x| f64::from(x).exp())
+                }
             }
         };
-        let [entail, neutral, contradict] = self.calibration.probabilities(logits);
-        Judgement { nli: Nli::from_weights(entail, neutral, contradict), logits, windows: windows.len() }
+        Judgement {
+            nli: Nli::from_weights(entail, neutral, contradict),
+            logits: joined,
+            windows: logits.len(),
+        }
     }
+}
+
+/// A part of the evidence that is read with the statement.
+struct Window {
+    sequence: Sequence,
+    /// Where it lies in the evidence, in bytes.
+    text: Range<usize>,
+}
+
+/// What windows say together: the greatest log-probabilities of "entailed" and "contradicted", the least of "neutral".
+fn most_decided(windows: impl Iterator<Item = [f32; 3]>) -> [f32; 3] {
+    windows.fold([f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY], |[e, n, c], [entail, neutral, contradict]| {
+        [e.max(entail), n.min(neutral), c.max(contradict)]
+    })
 }
 
 fn log_softmax(logits: [f32; 3]) -> [f32; 3] {

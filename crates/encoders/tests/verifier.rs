@@ -11,7 +11,8 @@ use std::path::Path;
 use counterproof_core::{Entailment, Probability, SpanReader};
 use counterproof_encoders::adapter::{Adapter, AdapterKind, Calibration, FORMAT, Metadata, Tensor};
 use counterproof_encoders::parts::file_sha256;
-use counterproof_encoders::{BertReader, BertVerifier, EncoderOptions};
+use counterproof_encoders::{BertReader, BertVerifier, DenseLayer, EncoderOptions, Fusion, RulesModel};
+use counterproof_text::conflict::FEATURES;
 use support::{SMALL, Shape, Tensors, random, tensors, write};
 use tempfile::TempDir;
 
@@ -51,7 +52,8 @@ fn adapter(base: &Path, kind: AdapterKind) -> Adapter {
         template: "evidence, statement".to_owned(),
         max_tokens: 90,
         labels: ["entailment", "neutral", "contradiction"].map(str::to_owned).to_vec(),
-        calibration: Calibration { temperature: 2.0, offsets: [0.1, 0.0, -0.2] },
+        calibration: Calibration { temperature: 2.0, offsets: [0.1, 0.0, -0.2], fusion: None },
+        languages: Vec::new(),
         training: serde_json::json!({"seed": 1}),
     };
     Adapter::new(metadata, list)
@@ -218,6 +220,86 @@ fn an_adapter_that_is_damaged_foreign_or_of_another_kind_is_refused_by_name() {
         BertVerifier::with_adapter(base.path(), adapter, &options()).unwrap().identity().to_owned()
     };
     assert_ne!(identity(&good), identity(&tempered));
+    let mut ruled = good.clone();
+    ruled.metadata.calibration.fusion = Some(fusion("any_value_at_odds", 3.0));
+    assert_ne!(identity(&good), identity(&ruled));
+    let written = Adapter::from_bytes(&ruled.to_bytes().unwrap(), "ruled").unwrap();
+    assert_eq!(written.metadata, ruled.metadata);
+}
+
+/// A network that says the same of everything.
+fn silent() -> RulesModel {
+    let count = FEATURES.len();
+    RulesModel {
+        inputs: FEATURES.map(str::to_owned).to_vec(),
+        means: vec![0.0; count],
+        scales: vec![1.0; count],
+        hidden: DenseLayer { weights: vec![vec![0.0; count]], biases: vec![0.0] },
+        output: DenseLayer { weights: vec![vec![0.0]; 3], biases: vec![0.0; 3] },
+    }
+}
+
+/// A layer whose one weight is that of the input `name`, for "contradicted".
+fn fusion(name: &str, weight: f64) -> Fusion {
+    let inputs = Fusion::input_names();
+    let contradicted = inputs.iter().map(|input| if input == name { weight } else { 0.0 }).collect();
+    Fusion { entailed: vec![0.0; inputs.len()], contradicted, biases: [0.0, -1.0], inputs, rules: silent() }
+}
+
+#[test]
+fn rules_join_the_logits_in_every_window() {
+    let base = base();
+    let mut adapter = adapter(base.path(), AdapterKind::Verifier);
+    adapter.metadata.calibration.fusion = Some(fusion("any_value_at_odds", 3.0));
+    let verifier = BertVerifier::with_adapter(base.path(), &adapter, &options()).unwrap();
+    let same = "The observatory opened in 1889.";
+    let other = "The observatory opened in 1898.";
+    let far = format!("{} {other}", "It was late when it opened. ".repeat(60));
+    let judged = verifier.judge_blocking(&[(same, same), (other, same), (&far, same), (" ", same)]).unwrap();
+    let contradicted: Vec<f64> = judged.iter().map(|j| j.nli.contradict.get()).collect();
+    // exp(-1) or exp(2) against two scores of zero.
+    let due = |score: f64| score.exp() / (score.exp() + 2.0);
+    assert!((contradicted[0] - due(-1.0)).abs() < 1e-9, "{contradicted:?}");
+    assert!((contradicted[1] - due(2.0)).abs() < 1e-9, "{contradicted:?}");
+    // Only the last window has a year at all; what it says counts for the whole.
+    assert!(judged[2].windows > 1 && contradicted[2] > 0.55, "{} {contradicted:?}", judged[2].windows);
+    assert_eq!((contradicted[3], judged[3].windows), (0.0, 0));
+}
+
+#[test]
+fn a_language_it_was_not_trained_on_is_told() {
+    let base = base();
+    let mut adapter = adapter(base.path(), AdapterKind::Verifier);
+    let knows = |adapter: &Adapter, text| {
+        BertVerifier::with_adapter(base.path(), adapter, &options()).unwrap().knows_language_of(text)
+    };
+    assert!(knows(&adapter, "天文台建于一八八九年。"), "nothing is said of its languages");
+    adapter.metadata.languages = vec!["english".to_owned()];
+    assert!(knows(&adapter, "The observatory opened in 1889."));
+    assert!(!knows(&adapter, "天文台建于一八八九年。"));
+    assert!(!knows(&adapter, "Die Sternwarte wurde im Jahr 1889 eröffnet und ist seitdem geöffnet."));
+}
+
+#[test]
+fn a_layer_for_other_rules_is_refused() {
+    let base = base();
+    let mut adapter = adapter(base.path(), AdapterKind::Verifier);
+    let mut other = fusion("any_value_at_odds", 3.0);
+    other.inputs[19] = "phases_of_the_moon".to_owned();
+    let mut short = fusion("any_value_at_odds", 3.0);
+    short.entailed.pop();
+    let mut torn = fusion("any_value_at_odds", 3.0);
+    torn.rules.hidden.biases.push(0.0);
+    let cases = [
+        (other, "phases_of_the_moon"),
+        (short, "a weight for every input"),
+        (torn, "network over the rules"),
+    ];
+    for (layer, part) in cases {
+        adapter.metadata.calibration.fusion = Some(layer);
+        let error = BertVerifier::with_adapter(base.path(), &adapter, &options()).err().unwrap();
+        assert!(error.to_string().contains(part), "{error}");
+    }
 }
 
 #[tokio::test]

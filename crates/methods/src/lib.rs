@@ -3,5 +3,4 @@
 //!
 //! * [`repair`]: is this short answer right, and if not, what is? (CounterRefine)
 
-pub mod logistic;
 pub mod repair;

@@ -23,4 +23,5 @@ pub mod reply;
 pub mod secrets;
 pub mod spec;
 pub mod store;
+pub mod tei;
 pub mod usage;

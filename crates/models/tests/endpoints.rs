@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use counterproof_core::{
-    CompletionRequest, Error, FinishReason, LanguageModel, Message, OutputSchema, Sampling, UpstreamKind,
+    CompletionRequest, Entailment, Error, FinishReason, LanguageModel, Message, OutputSchema, Sampling,
+    UpstreamKind,
 };
 use counterproof_models::anthropic::{AnthropicConfig, AnthropicModel};
 use counterproof_models::openai::{OpenAiConfig, OpenAiModel};
 use counterproof_models::secrets::Secret;
+use counterproof_models::tei::{TeiConfig, TeiVerifier};
 use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -300,4 +302,85 @@ async fn a_refused_connection_and_one_that_breaks_are_connection_errors() {
 async fn scores_of_given_answers_are_refused_rather_than_guessed() {
     let error = open_ai("http://127.0.0.1:9").score(&Default::default()).await.unwrap_err();
     assert_eq!(error.code(), "unsupported");
+}
+
+/// What a text-embeddings-inference server says, whatever it is asked: "1898" contradicts, anything else entails.
+fn predictions(request: &Request) -> ResponseTemplate {
+    let body: Value = request.body_json().unwrap();
+    let row = |pair: &Value| {
+        let against = pair[0].as_str().unwrap().contains("1898");
+        let (entailment, contradiction) = if against { (0.1, 0.8) } else { (0.7, 0.2) };
+        json!([{"label": "contradiction", "score": contradiction}, {"label": "NEUTRAL", "score": 0.1},
+               {"label": "Entailment", "score": entailment}])
+    };
+    let rows: Vec<Value> = body["inputs"].as_array().unwrap().iter().map(row).collect();
+    ResponseTemplate::new(200).set_body_json(rows)
+}
+
+fn tei(base: &str) -> TeiVerifier {
+    let config = TeiConfig { key: Secret::new(KEY), timeout: Duration::from_secs(2), ..TeiConfig::at(base) };
+    TeiVerifier::new(config).unwrap()
+}
+
+#[tokio::test]
+async fn a_classifier_on_a_server_judges_pairs_in_batches_and_windows() {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path("/predict"))
+        .and(header("authorization", format!("Bearer {KEY}").as_str()))
+        .respond_with(predictions)
+        .mount(&server)
+        .await;
+    let verifier = tei(&server.uri());
+    let said = "It opened in 1889.";
+    let long = format!("{} It opened in 1898.", "It stands on a hill by the river. ".repeat(80));
+    let mut pairs = vec![(said, said), ("It opened in 1898.", said), ("", said), (long.as_str(), said)];
+    let others: Vec<String> = (0..40).map(|i| format!("Room {i} is closed.")).collect();
+    pairs.extend(others.iter().map(|other| (other.as_str(), said)));
+    pairs.push((said, said));
+    let judged = verifier.judge(&pairs).await.unwrap();
+    assert_eq!(judged.len(), pairs.len());
+    assert!((judged[0].entail.get() - 0.7).abs() < 1e-9 && judged[0] == judged[pairs.len() - 1]);
+    assert!((judged[1].contradict.get() - 0.8).abs() < 1e-9);
+    assert_eq!(judged[2].neutral.get(), 1.0);
+    assert!(
+        judged[3].contradict > judged[3].neutral && judged[3].entail < judged[0].entail,
+        "{:?}",
+        judged[3]
+    );
+    let sent = server.received_requests().await.unwrap();
+    let sizes: Vec<usize> =
+        sent.iter().map(|r| r.body_json::<Value>().unwrap()["inputs"].as_array().unwrap().len()).collect();
+    // The equal pair and the repeated windows are sent once.
+    assert!(sizes.iter().all(|n| *n <= 32) && sizes.iter().sum::<usize>() < 50, "{sizes:?}");
+    assert!(verifier.judge(&[(said, " ")]).await.unwrap_err().is_user());
+}
+
+#[tokio::test]
+async fn a_server_with_another_model_is_named_and_no_key_is_told() {
+    let server = MockServer::start().await;
+    let other = json!([[{"label": "LABEL_0", "score": 0.4}, {"label": "LABEL_1", "score": 0.6}]]);
+    Mock::given(method("POST"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(other))
+        .mount(&server)
+        .await;
+    let error = tei(&server.uri()).judge(&[("a", "b")]).await.unwrap_err();
+    assert!(error.is_user() && error.to_string().contains("LABEL_0"), "{error}");
+
+    for reply in [json!({"error": "busy"}), json!([]), json!([[{"score": 1.0}]]), json!([[]])] {
+        let server = MockServer::start().await;
+        let reply = ResponseTemplate::new(200).set_body_json(reply);
+        Mock::given(method("POST")).respond_with(reply).mount(&server).await;
+        let error = tei(&server.uri()).judge(&[("a", "b")]).await.unwrap_err();
+        assert!(!error.to_string().contains(KEY), "{error}");
+    }
+    let server = MockServer::start().await;
+    let busy = ResponseTemplate::new(429)
+        .insert_header("retry-after", "3")
+        .set_body_json(json!({"error": "overloaded"}));
+    Mock::given(method("POST")).respond_with(busy).mount(&server).await;
+    match tei(&server.uri()).judge(&[("a", "b")]).await.unwrap_err() {
+        Error::Upstream(error) => assert_eq!(error.retry_after, Some(Duration::from_secs(3))),
+        error => panic!("{error}"),
+    }
 }

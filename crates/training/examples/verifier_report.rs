@@ -2,8 +2,12 @@
 //!
 //! ```text
 //! cargo run --release -p counterproof-training --example verifier_report -- \
-//!     --data ../shared/data --base MODEL_DIR --adapter adapter.safetensors [--rows rows.jsonl]
+//!     --data ../shared/data --base MODEL_DIR --adapter adapter.safetensors [--rows rows.jsonl] [--validation] [--fit]
+//! verifier_report --pairs adapters/verifier/pairs.jsonl --base MODEL_DIR --adapter adapter.safetensors
 //! ```
+//!
+//! `--validation` takes the rows that training validates on in place of those that are kept for reports; `--fit` fits the
+//! layer over the rules anew.
 //!
 //! `--rows` writes every row with its logits, for reading what it gets wrong.
 
@@ -16,8 +20,9 @@ use std::io::Write as _;
 use counterproof_datasets::Collection;
 use counterproof_encoders::{BertVerifier, EncoderOptions};
 use counterproof_evaluation::wilson;
-use counterproof_training::data::verifier::{self, VerifierOptions};
+use counterproof_training::data::verifier::{self, Part, VerifierOptions};
 use counterproof_training::examples::{Label, PairExample, Target};
+use counterproof_training::recipe;
 
 fn argument(name: &str) -> Option<String> {
     let mut arguments = std::env::args().skip_while(|a| a != name);
@@ -65,44 +70,104 @@ fn auc(rows: &[(usize, f64)]) -> f64 {
 }
 
 fn main() {
+    if let Some(file) = argument("--pairs") {
+        return pairs(&file);
+    }
     let data = Collection::read(argument("--data").expect("--data DIR")).unwrap();
     let base = argument("--base").expect("--base DIR");
     let adapter = argument("--adapter").expect("--adapter FILE");
-    let mut out = argument("--rows").map(|f| std::fs::File::create(f).unwrap());
+    let out = argument("--rows").map(|f| std::fs::File::create(f).unwrap());
+    let flag = |name: &str| std::env::args().any(|a| a == name);
     let made = verifier::build(&data, &VerifierOptions::default()).unwrap();
     let model = BertVerifier::open(base, adapter, &EncoderOptions::default()).unwrap();
+    let mut calibration = model.calibration().clone();
+    if flag("--fit") {
+        calibration.fusion = Some(recipe::fit_rules(&model, &made, 0).unwrap());
+    }
+    let parts = if flag("--validation") { &made.validation } else { &made.report };
+    let logits: Vec<Vec<[f32; 3]>> = parts
+        .iter()
+        .map(|part| {
+            let pair = |e: &'_ PairExample| (e.premise.clone(), e.hypothesis.clone());
+            model.logits(&part.examples.iter().map(pair).collect::<Vec<_>>()).unwrap()
+        })
+        .collect();
+    println!("by the encoder alone\n");
+    report(parts, &logits, |_, logits| calibration.probabilities(logits));
+    if let Some(fusion) = &calibration.fusion {
+        println!("\nwith the rules\n");
+        report(parts, &logits, |e, logits| fusion.judge(logits, &e.premise, &e.hypothesis));
+    }
+    if let Some(mut out) = out {
+        for (part, logits) in parts.iter().zip(&logits) {
+            for (e, logits) in part.examples.iter().zip(logits) {
+                let row = serde_json::json!({
+                    "set": part.name, "source": e.source, "premise": e.premise, "hypothesis": e.hypothesis,
+                    "gold": format!("{:?}", e.target), "group": e.group, "logits": logits,
+                    "fused": calibration.fusion.as_ref().map(|f| f.judge(*logits, &e.premise, &e.hypothesis)),
+                });
+                writeln!(out, "{row}").unwrap();
+            }
+        }
+    }
+}
 
+/// A table of the pairs in a file, a JSON object a line with `about`, `evidence`, `statement` and `gold`.
+fn pairs(file: &str) {
+    let base = argument("--base").expect("--base DIR");
+    let adapter = argument("--adapter").expect("--adapter FILE");
+    let model = BertVerifier::open(base, adapter, &EncoderOptions::default()).unwrap();
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut right = 0;
+    println!("| about | evidence | statement | is | entailed | neutral | contradicted | |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for line in text.lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        let field = |name: &str| row[name].as_str().unwrap().to_owned();
+        let nli = model.judge_blocking(&[(field("evidence"), field("statement"))]).unwrap()[0].nli;
+        let p = [nli.entail.get(), nli.neutral.get(), nli.contradict.get()];
+        let said = ["entailed", "neutral", "contradicted"][best(&p)];
+        let is_right = said == field("gold");
+        right += usize::from(is_right);
+        println!(
+            "| {} | {} | {} | {} | {:.2} | {:.2} | {:.2} | {} |",
+            field("about"),
+            field("evidence"),
+            field("statement"),
+            field("gold"),
+            p[0],
+            p[1],
+            p[2],
+            if is_right { "right" } else { "wrong" }
+        );
+    }
+    println!("\n{right} of {} right", text.lines().count());
+}
+
+fn report(
+    parts: &[Part],
+    logits: &[Vec<[f32; 3]>],
+    probabilities: impl Fn(&PairExample, [f32; 3]) -> [f64; 3],
+) {
     println!("| set | n | accuracy (95 %) | macro-F1 | supported/refuted: n | accuracy | AUC |");
     println!("|---|---|---|---|---|---|---|");
     let mut calibration: Vec<(f64, bool)> = Vec::new();
-    for part in &made.report {
+    let mut pooled: Vec<(usize, usize)> = Vec::new();
+    for (part, logits) in parts.iter().zip(logits) {
         let mut kinds: BTreeMap<String, Vec<&PairExample>> = BTreeMap::new();
         for example in &part.examples {
             kinds.entry(part.name.to_owned()).or_default().push(example);
-            if matches!(part.name, "questions" | "twins") {
+            if matches!(part.name, "claims" | "questions" | "twins") {
                 kinds.entry(format!("- {}", example.source)).or_default().push(example);
                 let by_label = format!("= {} {:?}", part.name, example.target);
                 kinds.entry(by_label).or_default().push(example);
             }
         }
-        let pairs: Vec<(&str, &str)> =
-            part.examples.iter().map(|e| (e.premise.as_str(), e.hypothesis.as_str())).collect();
-        let judged = model.judge_blocking(&pairs).unwrap();
         let judged: BTreeMap<*const PairExample, [f64; 3]> = part
             .examples
             .iter()
-            .zip(&judged)
-            .map(|(e, j)| {
-                let p = [j.nli.entail.get(), j.nli.neutral.get(), j.nli.contradict.get()];
-                if let Some(out) = &mut out {
-                    let row = serde_json::json!({
-                        "set": part.name, "source": e.source, "premise": e.premise, "hypothesis": e.hypothesis,
-                        "gold": format!("{:?}", e.target), "p": p, "logits": j.logits,
-                    });
-                    writeln!(out, "{row}").unwrap();
-                }
-                (std::ptr::from_ref(e), p)
-            })
+            .zip(logits)
+            .map(|(e, logits)| (std::ptr::from_ref(e), probabilities(e, *logits)))
             .collect();
         for (name, examples) in kinds {
             let of = |e: &PairExample| judged[&std::ptr::from_ref(e)];
@@ -137,10 +202,12 @@ fn main() {
             if name == part.name {
                 for (e, (gold, predicted)) in examples.iter().zip(&rows) {
                     calibration.push((of(e)[*predicted], gold == predicted));
+                    pooled.push((*gold, *predicted));
                 }
             }
         }
     }
+    println!("\npooled macro-F1 over all rows: {:.3}", macro_f1(&pooled));
     calibration.sort_by(|a, b| a.0.total_cmp(&b.0));
     let n = calibration.len();
     let ece: f64 = calibration
@@ -151,7 +218,7 @@ fn main() {
             (mean - right).abs() * bin.len() as f64 / n as f64
         })
         .sum();
-    println!("\nexpected calibration error over all rows, 15 bins of equal size: {ece:.4} (n {n})");
+    println!("expected calibration error over all rows, 15 bins of equal size: {ece:.4} (n {n})");
     for bound in [0.8, 0.9, 0.95] {
         let sure: Vec<&(f64, bool)> = calibration.iter().filter(|(p, _)| *p >= bound).collect();
         let right = sure.iter().filter(|(_, r)| *r).count();

@@ -1,8 +1,12 @@
 //! From logits to probabilities that mean what they say, fitted on examples that are not trained on.
 
+use counterproof_core::{Error, Result};
 use counterproof_encoders::adapter::Calibration;
+use counterproof_encoders::{BertVerifier, Fusion, RulesModel};
+use counterproof_logistic::{Logistic, Multinomial, Observation};
+use rayon::prelude::*;
 
-use crate::examples::{Label, Target};
+use crate::examples::{Label, PairExample, Target};
 
 /// Rounds of coordinate descent at most, and the change of all numbers together that ends it before.
 const ROUNDS: usize = 30;
@@ -48,6 +52,56 @@ pub fn fit_calibration(logits: &[[f32; 3]], targets: &[Target], offsets: bool) -
         }
     }
     fitted
+}
+
+/// The penalty of the layer over the rules, against a weight of one a row.
+const FUSION_PENALTY: f64 = 10.0;
+
+/// Fits the layer that joins a verifier's logits with what rules and the network over them find, to pairs that neither was
+/// trained on. Each part counts
+/// by its share, whatever its number of rows.
+///
+/// # Errors
+/// A pair has a blank statement, or one of the three classes is missing among them.
+pub fn fit_fusion(
+    verifier: &BertVerifier,
+    rules: RulesModel,
+    parts: &[(&[PairExample], f64)],
+) -> Result<Fusion> {
+    let all: f64 = parts.iter().filter(|(rows, _)| !rows.is_empty()).map(|(_, share)| share).sum();
+    let count: usize = parts.iter().map(|(rows, _)| rows.len()).sum();
+    let mut rows: Vec<Vec<f64>> = Vec::with_capacity(count);
+    let mut observations = Vec::with_capacity(count);
+    for (examples, share) in parts {
+        let pairs: Vec<(&str, &str)> =
+            examples.iter().map(|e| (e.premise.as_str(), e.hypothesis.as_str())).collect();
+        let logits = verifier.logits(&pairs)?;
+        let work: Vec<_> = pairs.iter().zip(&logits).collect();
+        rows.par_extend(
+            work.into_par_iter()
+                .map(|((premise, hypothesis), logits)| Fusion::inputs(&rules, *logits, premise, hypothesis)),
+        );
+        let weight = share / all * count as f64 / examples.len().max(1) as f64;
+        observations.extend(examples.iter().map(|e| Observation { classes: classes(e.target), weight }));
+    }
+    let Multinomial { classes } = Multinomial::fit(&rows, &observations, 3, FUSION_PENALTY)?;
+    let mut classes = classes.into_iter();
+    let (Some(entailed), Some(contradicted)) = (classes.next(), classes.next()) else {
+        return Err(Error::failed("fitting the layer over the rules", "it has too few classes"));
+    };
+    let biases = [entailed.bias, contradicted.bias];
+    let [entailed, contradicted] = [entailed, contradicted].map(|Logistic { weights, .. }| weights);
+    Ok(Fusion { inputs: Fusion::input_names(), entailed, contradicted, biases, rules })
+}
+
+/// The classes that a target leaves open, as bits: neutral, entailed, contradicted.
+fn classes(target: Target) -> u32 {
+    match target {
+        Target::Is(Label::Neutral) => 0b001,
+        Target::Is(Label::Entailment) => 0b010,
+        Target::Is(Label::Contradiction) => 0b100,
+        Target::NotEntailed => 0b101,
+    }
 }
 
 /// The mean negative log-likelihood of targets.
@@ -97,7 +151,7 @@ mod tests {
     #[test]
     fn a_temperature_and_offsets_are_found_again() {
         // Logits whose labels are drawn from a known calibration of them.
-        let truth = Calibration { temperature: 2.5, offsets: [0.8, 0.0, -0.5] };
+        let truth = Calibration { temperature: 2.5, offsets: [0.8, 0.0, -0.5], fusion: None };
         let mut random = Random::new(3);
         let (mut logits, mut targets) = (Vec::new(), Vec::new());
         for _ in 0..20_000 {

@@ -146,6 +146,10 @@ pub struct TrainConfig {
     pub keep_best: bool,
     /// Minutes that the run may take: learning rate and stages keep their proportions and end when time is up.
     pub max_minutes: Option<f64>,
+    /// An adapter of the same base to begin with, of either kind, in place of zeros: what one task taught the encoder
+    /// is a start for the other. Its head is taken over only if it has the same one.
+    #[serde(skip)]
+    pub start: Option<PathBuf>,
     /// The file that the run's state is kept in. If it is there already, the run goes on from it.
     #[serde(skip)]
     pub checkpoint: Option<PathBuf>,
@@ -181,6 +185,7 @@ impl Default for TrainConfig {
             patience: None,
             keep_best: true,
             max_minutes: None,
+            start: None,
             checkpoint: None,
             checkpoint_minutes: 5.0,
             threads: None,

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use counterproof_core::{Error, Result};
-use counterproof_encoders::adapter::{AdapterKind, Calibration, FORMAT, Metadata, Tensor};
+use counterproof_encoders::adapter::{Adapter, AdapterKind, Calibration, FORMAT, Metadata, Tensor};
 use counterproof_encoders::parts::file_sha256;
 use rayon::ThreadPool;
 use sha2::{Digest, Sha256};
@@ -14,6 +14,7 @@ use crate::checkpoint::{self, State};
 use crate::config::{Amount, TrainConfig};
 use crate::model::{HeadSeed, Model};
 use crate::net::Workspace;
+use crate::net::parameters::Parameters;
 use crate::optimiser::{AdamW, norm};
 use crate::plan::steps;
 use crate::progress::{Evaluation, Progress, Summary};
@@ -52,6 +53,8 @@ pub(crate) struct Run<'a, T: Task> {
     best: Vec<f32>,
     stages: Vec<Planned<'a, T::Sample>>,
     validation: &'a [T::Sample],
+    /// SHA-256 of the adapter that the run began with.
+    start: Option<String>,
     state: State,
     /// Time, examples and tokens before this process.
     before: (f64, u64, u64),
@@ -77,12 +80,18 @@ impl<'a, T: Task> Run<'a, T> {
         validation: &'a [T::Sample],
         head: impl FnOnce(HeadSeed<'_>) -> T + Send,
     ) -> Result<Self> {
-        let model = pool.install(|| Model::load(base, config, head))?;
+        let mut model = pool.install(|| Model::load(base, config, head))?;
+        let start = config.start.as_deref();
+        let rank = config.trainable.rank;
+        let start = start.map(|path| begin(path, base, rank, &mut model.parameters)).transpose()?;
+        if start.is_some() {
+            pool.install(|| model.merge(true));
+        }
         let stages = plan::<T>(config, stages);
         if stages.iter().all(|stage| stage.steps.is_empty()) {
             return Err(Error::invalid("the training stages", "no example is left to train on: give some"));
         }
-        let fingerprint = fingerprint::<T>(config, &stages, validation)?;
+        let fingerprint = fingerprint::<T>(config, &start, &stages, validation)?;
         let adam = AdamW::new(model.parameters.values.len());
         let state = State { fingerprint, ..State::default() };
         let mut run = Self {
@@ -93,6 +102,7 @@ impl<'a, T: Task> Run<'a, T> {
             best: Vec::new(),
             stages,
             validation,
+            start,
             state,
             before: (0.0, 0, 0),
             started: Instant::now(),
@@ -327,7 +337,7 @@ impl<'a, T: Task> Run<'a, T> {
         calibration: Calibration,
         summary: &Summary,
     ) -> Result<Metadata> {
-        let training = serde_json::json!({"config": self.config, "summary": summary});
+        let training = serde_json::json!({"config": self.config, "start": self.start, "summary": summary});
         Ok(Metadata {
             format: FORMAT,
             kind,
@@ -336,11 +346,30 @@ impl<'a, T: Task> Run<'a, T> {
             alpha: self.config.trainable.alpha,
             template: template.to_owned(),
             max_tokens: self.config.max_tokens,
+            languages: Vec::new(),
             labels: labels.iter().map(|label| (*label).to_owned()).collect(),
             calibration,
             training,
         })
     }
+}
+
+/// Begins with the weights of an adapter in place of zeros, and gives its SHA-256.
+fn begin(path: &Path, base: &Path, rank: usize, parameters: &mut Parameters) -> Result<String> {
+    let adapter = Adapter::load(path)?;
+    adapter.check(adapter.metadata.kind, &file_sha256(&base.join("model.safetensors"))?)?;
+    let refused =
+        |problem: String| Error::invalid(format!("the adapter to begin with, {}", path.display()), problem);
+    if adapter.metadata.rank != rank {
+        return Err(refused(format!(
+            "its rank is {}, that of what is trained {rank}",
+            adapter.metadata.rank
+        )));
+    }
+    if parameters.take_over(&adapter)? == 0 {
+        return Err(refused("it holds nothing of what is trained".to_owned()));
+    }
+    file_sha256(path)
 }
 
 /// Decides the steps of every stage and its share of the run, by tokens.
@@ -381,10 +410,12 @@ fn plan<'a, T: Task>(config: &TrainConfig, stages: &'a [Prepared<T::Sample>]) ->
 /// A digest of the configuration and of every example, in order.
 fn fingerprint<T: Task>(
     config: &TrainConfig,
+    start: &Option<String>,
     stages: &[Planned<'_, T::Sample>],
     validation: &[T::Sample],
 ) -> Result<String> {
-    let config = serde_json::to_vec(config).map_err(|error| Error::failed("naming a run", error))?;
+    let config =
+        serde_json::to_vec(&(config, start)).map_err(|error| Error::failed("naming a run", error))?;
     let mut hasher = Sha256::new();
     hasher.update(&config);
     let mut bytes = Vec::new();

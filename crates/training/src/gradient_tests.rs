@@ -183,6 +183,7 @@ fn metadata(base: &std::path::Path, config: &TrainConfig, kind: AdapterKind) -> 
         max_tokens: 32,
         labels: ["entailment", "neutral", "contradiction"].map(str::to_owned).to_vec(),
         calibration: Calibration::default(),
+        languages: Vec::new(),
         training: serde_json::Value::Null,
     }
 }

@@ -21,6 +21,7 @@ mod progress;
 mod random;
 mod reader;
 pub mod recipe;
+mod rules_model;
 #[cfg(test)]
 mod run_tests;
 mod task;
@@ -28,8 +29,9 @@ mod task;
 mod testing;
 mod verifier;
 
-pub use calibration::{fit_calibration, negative_log_likelihood};
+pub use calibration::{fit_calibration, fit_fusion, negative_log_likelihood};
 pub use config::{Amount, Decay, ReaderLoss, Stage, TrainConfig, Trainable, VerifierLoss};
 pub use progress::{Evaluation, Outcome, Progress, Summary};
 pub use reader::train_reader;
+pub use rules_model::fit_rules_model;
 pub use verifier::train_verifier;

@@ -7,20 +7,24 @@
 use std::path::Path;
 
 use counterproof_core::Result;
+use counterproof_encoders::{BertVerifier, EncoderOptions, Fusion};
+use counterproof_text::language::Language;
 
+use crate::calibration::fit_fusion;
 use crate::config::{Amount, Stage, TrainConfig};
 use crate::data::reader::ReaderData;
 use crate::data::verifier::{Part, VerifierData};
 use crate::examples::{PairExample, SpanExample};
 use crate::progress::{Outcome, Progress};
 use crate::random::{Random, mix};
+use crate::rules_model::fit_rules_model;
 use crate::{train_reader, train_verifier};
 
 /// Passes over the general pairs in the first stage.
-const GENERAL_PASSES: f64 = 0.6;
+const GENERAL_PASSES: f64 = 0.4;
 
 /// Passes over the mixed examples in the second.
-const MIXED_PASSES: f64 = 1.5;
+const MIXED_PASSES: f64 = 1.0;
 
 /// Share of the general pairs that are mixed into the second stage.
 const GENERAL_IN_MIX: f64 = 0.15;
@@ -28,14 +32,18 @@ const GENERAL_IN_MIX: f64 = 0.15;
 /// Validation examples at most: they are judged several times a run.
 const VALIDATION: usize = 1500;
 
+/// How much the parts of the validation side count where the layer over the rules is fitted.
+const FUSION_SHARES: [(&str, f64); 4] =
+    [("claims", 0.35), ("questions", 0.35), ("twins", 0.15), ("general", 0.15)];
+
 /// The settings that the shipped verifier is trained with.
 pub fn verifier_config() -> TrainConfig {
-    TrainConfig { validate_every: 1500, ..TrainConfig::default() }
+    TrainConfig { tokens_per_step: 1024, validate_every: 2000, ..TrainConfig::default() }
 }
 
 /// The settings that the shipped reader is trained with.
 pub fn reader_config() -> TrainConfig {
-    TrainConfig { max_tokens: 256, tokens_per_step: 3072, validate_every: 1000, ..TrainConfig::default() }
+    TrainConfig { max_tokens: 256, tokens_per_step: 1536, validate_every: 2000, ..TrainConfig::default() }
 }
 
 /// Trains a verifier as the shipped one is trained.
@@ -48,9 +56,6 @@ pub fn verifier(
     config: &TrainConfig,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Outcome> {
-    let named = |parts: &[Part], wanted: &[&str]| -> Vec<PairExample> {
-        parts.iter().filter(|p| wanted.contains(&p.name)).flat_map(|p| p.examples.clone()).collect()
-    };
     let general = named(&data.train, &["general"]);
     let mut mixed = named(&data.train, &["claims", "questions", "twins"]);
     mixed.extend(thinned(general.clone(), GENERAL_IN_MIX, config.seed));
@@ -61,7 +66,31 @@ pub fn verifier(
     let validation = named(&data.validation, &["claims", "questions", "twins", "general"]);
     let share = VALIDATION as f64 / validation.len().max(1) as f64;
     let validation = thinned(validation, share, config.seed);
-    train_verifier(base, &stages, &validation, config, progress)
+    let mut outcome = train_verifier(base, &stages, &validation, config, progress)?;
+    let trained = BertVerifier::with_adapter(base, &outcome.adapter, &EncoderOptions::default())?;
+    outcome.adapter.metadata.languages = english();
+    outcome.adapter.metadata.calibration.fusion = Some(fit_rules(&trained, data, config.seed)?);
+    Ok(outcome)
+}
+
+/// Fits the layer over the rules as the shipped one is fitted: its network to the training side, the layer itself to the
+/// validation side.
+///
+/// # Errors
+/// As [`fit_fusion`].
+pub fn fit_rules(verifier: &BertVerifier, data: &VerifierData, seed: u64) -> Result<Fusion> {
+    let shared = |side: &[Part]| FUSION_SHARES.map(|(name, share)| (named(side, &[name]), share));
+    let (train, validation) = (shared(&data.train), shared(&data.validation));
+    let rules = fit_rules_model(&slices(&train), seed);
+    fit_fusion(verifier, rules, &slices(&validation))
+}
+
+fn slices(parts: &[(Vec<PairExample>, f64)]) -> Vec<(&[PairExample], f64)> {
+    parts.iter().map(|(rows, share)| (rows.as_slice(), *share)).collect()
+}
+
+fn named(parts: &[Part], wanted: &[&str]) -> Vec<PairExample> {
+    parts.iter().filter(|p| wanted.contains(&p.name)).flat_map(|p| p.examples.clone()).collect()
 }
 
 /// Trains a reader as the shipped one is trained.
@@ -77,7 +106,14 @@ pub fn reader(
     let stages = [Stage { name: "spans".to_owned(), examples: &data.train, amount: Amount::Passes(2.0) }];
     let share = VALIDATION as f64 / data.validation.len().max(1) as f64;
     let validation: Vec<SpanExample> = thinned(data.validation.clone(), share, config.seed);
-    train_reader(base, &stages, &validation, config, progress)
+    let mut outcome = train_reader(base, &stages, &validation, config, progress)?;
+    outcome.adapter.metadata.languages = english();
+    Ok(outcome)
+}
+
+/// The language of everything that the recipes train on.
+fn english() -> Vec<String> {
+    vec![Language::English.as_str().to_owned()]
 }
 
 /// About `share` of `list`, drawn by chance.

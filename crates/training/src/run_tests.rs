@@ -12,7 +12,7 @@ use crate::config::{Amount, Stage, TrainConfig, Trainable};
 use crate::examples::{Label, PairExample, SpanExample, Target};
 use crate::progress::{Outcome, Progress};
 use crate::testing::tiny_base;
-use crate::{train_reader, train_verifier};
+use crate::{fit_fusion, fit_rules_model, train_reader, train_verifier};
 
 fn pair(premise: &str, hypothesis: &str, target: Target) -> PairExample {
     PairExample {
@@ -253,4 +253,66 @@ fn a_tiny_reader_learns_where_answers_are_and_where_there_is_none() {
             None => assert!(spans[0].margin < 0.0, "{example:?} {spans:?}"),
         }
     }
+}
+
+#[test]
+fn a_verifier_can_begin_with_what_a_reader_learnt() {
+    let base = tiny_base();
+    let dir = tempfile::tempdir().unwrap();
+    let examples = spans();
+    let stages = [Stage { name: "all".to_owned(), examples: &examples, amount: Amount::Passes(5.0) }];
+    let reader = train_reader(base.path(), &stages, &[], &config(), &mut |_| {}).unwrap().adapter;
+    let start = dir.path().join("reader.safetensors");
+    reader.save(&start).unwrap();
+
+    // One step that is too small to change a number in 16 bit.
+    let still = TrainConfig { learning_rate: 1e-12, start: Some(start.clone()), ..config() };
+    let verifier = train(base.path(), &still, 1.0, &mut |_| {}).adapter;
+    let shared: Vec<&str> = reader.names().filter(|name| !name.starts_with("head.")).collect();
+    assert!(shared.iter().any(|name| name.ends_with("lora_A")), "{shared:?}");
+    for name in shared {
+        let shape = reader.shape(name).unwrap();
+        assert_eq!(verifier.tensor(name, shape).unwrap(), reader.tensor(name, shape).unwrap(), "{name}");
+    }
+    assert!(verifier.metadata.training.get("start").is_some_and(serde_json::Value::is_string));
+
+    let other = Trainable { rank: 8, ..still.trainable.clone() };
+    let other = TrainConfig { trainable: other, ..still };
+    let pairs = pairs();
+    let stages = [Stage { name: "all".to_owned(), examples: &pairs, amount: Amount::Passes(1.0) }];
+    let error = train_verifier(base.path(), &stages, &[], &other, &mut |_| {}).unwrap_err();
+    assert!(error.to_string().contains("rank"), "{error}");
+}
+
+#[test]
+fn a_layer_over_the_rules_tells_years_apart_where_the_encoder_cannot() {
+    let base = tiny_base();
+    let outcome = train(base.path(), &config(), 1.0, &mut |_| {});
+    let verifier =
+        BertVerifier::with_adapter(base.path(), &outcome.adapter, &EncoderOptions::default()).unwrap();
+    let seen = |year: u32| format!("The comet was seen in {year}.");
+    let museum = "A museum has rooms full of old maps.";
+    let examples: Vec<PairExample> = (1801..1861)
+        .map(|year| match year % 3 {
+            0 => pair(&seen(year), &seen(year), Target::Is(Label::Entailment)),
+            1 => pair(&seen(year + 100), &seen(year), Target::Is(Label::Contradiction)),
+            _ => pair(museum, &seen(year), Target::Is(Label::Neutral)),
+        })
+        .collect();
+    let (fitted_on, rest) = examples.split_at(45);
+    let rules = fit_rules_model(&[(fitted_on, 1.0), (&[], 1.0)], 7);
+    let fusion = fit_fusion(&verifier, rules.clone(), &[(fitted_on, 1.0), (&[], 1.0)]).unwrap();
+    fusion.check("the layer").unwrap();
+    let texts: Vec<(&str, &str)> = rest.iter().map(|e| (e.premise.as_str(), e.hypothesis.as_str())).collect();
+    for (example, logits) in rest.iter().zip(verifier.logits(&texts).unwrap()) {
+        let [entailed, neutral, contradicted] = fusion.judge(logits, &example.premise, &example.hypothesis);
+        let label = match example.target {
+            Target::Is(Label::Entailment) => entailed,
+            Target::Is(Label::Neutral) => neutral,
+            _ => contradicted,
+        };
+        assert!(label > 0.6, "{example:?} {entailed} {neutral} {contradicted}");
+    }
+    let of_one_kind: Vec<PairExample> = fitted_on.iter().filter(|e| e.premise == museum).cloned().collect();
+    assert!(fit_fusion(&verifier, rules, &[(&of_one_kind, 1.0)]).unwrap_err().is_user());
 }

@@ -5,6 +5,8 @@ use std::ops::Range;
 use counterproof_kernels::matrix::{Left, Panels, Product, Then};
 use counterproof_kernels::softmax::softmax_rows;
 
+use super::relative::{Positions, Room};
+
 /// Queries whose scores are held at a time: they stay in the processor's cache however long the text is.
 const QUERIES: usize = 48;
 
@@ -15,16 +17,25 @@ pub(super) struct Attention {
     keys: Panels,
     values: Panels,
     scores: Vec<f32>,
+    by_position: Room,
 }
 
 impl Attention {
     pub(super) fn new(heads: usize, head_size: usize) -> Self {
-        Self { heads, head_size, keys: Panels::empty(), values: Panels::empty(), scores: Vec::new() }
+        let (keys, values) = (Panels::empty(), Panels::empty());
+        Self { heads, head_size, keys, values, scores: Vec::new(), by_position: Room::default() }
     }
 
     /// Lets the tokens `rows` look at each other: reads their queries, keys and values (`tokens x 3 hidden`, the
-    /// queries scaled) and writes their contexts (`tokens x hidden`).
-    pub(super) fn attend(&mut self, qkv: &[f32], context: &mut [f32], rows: Range<usize>) {
+    /// queries scaled) and writes their contexts (`tokens x hidden`). With `positions` the scores are of content and of
+    /// relative positions.
+    pub(super) fn attend(
+        &mut self,
+        qkv: &[f32],
+        context: &mut [f32],
+        rows: Range<usize>,
+        positions: Option<&Positions>,
+    ) {
         let (size, length) = (self.head_size, rows.len());
         let hidden = self.heads * size;
         let stride = 3 * hidden;
@@ -38,6 +49,10 @@ impl Attention {
             };
             self.keys.lay_columns(size, 1.0, places(1));
             self.values.lay_rows(size, 1.0, places(2));
+            if let Some(positions) = positions {
+                let both = [part(rows.start, head * size), part(rows.start, hidden + head * size)];
+                positions.prepare(head, length, stride, both, &mut self.by_position);
+            }
             for first in rows.clone().step_by(QUERIES) {
                 let count = QUERIES.min(rows.end - first);
                 Product {
@@ -50,6 +65,10 @@ impl Attention {
                     then: Then::Keep,
                 }
                 .run();
+                if let Some(positions) = positions {
+                    let queries = first - rows.start..first - rows.start + count;
+                    positions.add(&mut self.scores, length, queries, &self.by_position);
+                }
                 softmax_rows(self.scores.get_mut(..count * length).unwrap_or_default(), length);
                 Product {
                     x: Left::rows(&self.scores, length, count),

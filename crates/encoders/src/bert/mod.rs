@@ -1,4 +1,4 @@
-//! The forward pass of a BERT encoder over packed sequences.
+//! The forward pass of a BERT, RoBERTa or DeBERTa encoder over packed sequences.
 //!
 //! The tokens of several texts stand one after another without padding: everything that treats tokens alone (the
 //! embeddings, the matrix products, the layer norms) runs over all of them at once, and only attention looks at one
@@ -6,6 +6,7 @@
 
 mod attention;
 mod linear;
+mod relative;
 
 use counterproof_core::{Error, Result};
 use counterproof_kernels::matrix::Then;
@@ -14,6 +15,7 @@ use rayon::prelude::*;
 
 use self::attention::Attention;
 pub(crate) use self::linear::Linear;
+use self::relative::{PositionTable, Positions};
 use crate::config::{Activation, BertConfig};
 use crate::source::Source;
 use crate::tokens::Sequence;
@@ -23,8 +25,10 @@ use crate::weights::Table;
 pub(crate) struct BertModel {
     config: BertConfig,
     words: Table,
-    positions: Table,
-    types: Table,
+    /// Absolute positions; none where attention is over relative ones.
+    positions: Option<Table>,
+    /// Segments; none where the model tells them by their separator alone.
+    types: Option<Table>,
     norm: LayerNorm,
     layers: Vec<Layer>,
 }
@@ -32,6 +36,7 @@ pub(crate) struct BertModel {
 struct Layer {
     /// Queries, keys and values in one product; the queries already divided by the root of the head size.
     qkv: Linear,
+    relative: Option<Positions>,
     attention_output: Linear,
     attention_norm: LayerNorm,
     inner: Linear,
@@ -51,21 +56,26 @@ impl BertModel {
                 epsilon: config.layer_norm_eps,
             })
         };
+        let table = PositionTable::load(source, &config)?;
+        let [query, key, value] = if config.is_deberta() {
+            ["query_proj", "key_proj", "value_proj"]
+        } else {
+            ["query", "key", "value"]
+        };
         let layers = (0..config.num_hidden_layers).into_par_iter().map(|i| {
             let part = |name: &str| format!("encoder.layer.{i}.{name}");
             let inner = config.intermediate_size;
-            let scale = 1.0 / (config.head_size() as f32).sqrt();
+            // Three scores are added where attention is over relative positions, and all are scaled alike.
+            let added = if table.is_some() { 3.0 } else { 1.0 };
+            let scale = 1.0 / (added * config.head_size() as f32).sqrt();
+            let [query, key, value] = [query, key, value].map(|name| part(&format!("attention.self.{name}")));
+            let relative = table.as_ref().map(|table| {
+                let one = |name: &str, scale| Linear::load(source, &[(name, scale)], hidden, hidden);
+                Ok::<_, Error>(table.for_layer(&one(&query, scale)?, &one(&key, 1.0)?, &config))
+            });
             Ok(Layer {
-                qkv: Linear::load(
-                    source,
-                    &[
-                        (&part("attention.self.query"), scale),
-                        (&part("attention.self.key"), 1.0),
-                        (&part("attention.self.value"), 1.0),
-                    ],
-                    hidden,
-                    hidden,
-                )?,
+                relative: relative.transpose()?,
+                qkv: Linear::load(source, &[(&query, scale), (&key, 1.0), (&value, 1.0)], hidden, hidden)?,
                 attention_output: Linear::load(
                     source,
                     &[(&part("attention.output.dense"), 1.0)],
@@ -81,10 +91,18 @@ impl BertModel {
         Ok(Self {
             layers: layers.collect::<Result<_>>()?,
             words: weights.tensor("embeddings.word_embeddings.weight", &[config.vocab_size, hidden])?,
-            positions: weights
-                .tensor("embeddings.position_embeddings.weight", &[config.max_position_embeddings, hidden])?,
-            types: weights
-                .tensor("embeddings.token_type_embeddings.weight", &[config.type_vocab_size, hidden])?,
+            positions: (!config.is_deberta())
+                .then(|| {
+                    let shape = [config.max_position_embeddings, hidden];
+                    weights.tensor("embeddings.position_embeddings.weight", &shape)
+                })
+                .transpose()?,
+            types: (config.type_vocab_size > 0)
+                .then(|| {
+                    let shape = [config.type_vocab_size, hidden];
+                    weights.tensor("embeddings.token_type_embeddings.weight", &shape)
+                })
+                .transpose()?,
             norm: norm("embeddings.LayerNorm")?,
             config,
         })
@@ -113,7 +131,7 @@ impl BertModel {
             let mut start = 0;
             for sequence in batch {
                 let end = start + sequence.len();
-                attention.attend(&qkv, &mut context, start..end);
+                attention.attend(&qkv, &mut context, start..end, layer.relative.as_ref());
                 start = end;
             }
             layer.attention_output.add_to(&context, &mut x);
@@ -141,8 +159,12 @@ impl BertModel {
             }
             self.words.copy_row(id, out);
             // A model with one segment has no row for the second; RoBERTa tokenizers never ask for it.
-            self.types.add_row(type_id.min(self.config.type_vocab_size - 1), out);
-            self.positions.add_row(position + self.config.first_position(), out);
+            if let Some(types) = &self.types {
+                types.add_row(type_id.min(self.config.type_vocab_size - 1), out);
+            }
+            if let Some(positions) = &self.positions {
+                positions.add_row(position + self.config.first_position(), out);
+            }
         }
         self.norm.apply(&mut x);
         Ok(x)

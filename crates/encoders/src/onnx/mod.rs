@@ -58,6 +58,11 @@ impl Head {
 pub fn export_onnx(dir: impl AsRef<Path>, head: Head, out: impl AsRef<Path>) -> Result<PathBuf> {
     let (dir, out) = (dir.as_ref(), out.as_ref());
     let config = BertConfig::read(dir)?;
+    if config.is_deberta() {
+        let (who, what) =
+            (dir.display().to_string(), "be written as ONNX: the graph of BERT has absolute positions");
+        return Err(UserError::Unsupported { who, what: what.to_owned() }.into());
+    }
     let weights = Weights::open(&dir.join("model.safetensors"))?;
     let digest = file_sha256(&dir.join("model.safetensors"))?;
     let short = digest.get(..16).unwrap_or_default();

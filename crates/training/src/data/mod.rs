@@ -6,6 +6,7 @@
 
 mod answers;
 mod claims;
+pub mod drafts;
 mod general;
 mod question_pairs;
 mod questions;

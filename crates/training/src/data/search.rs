@@ -27,6 +27,13 @@ impl Search {
 
     /// The `k` best passages for each query, in the order of the queries.
     pub(super) fn all(&self, queries: &[String], k: usize) -> Result<Vec<Vec<Arc<Passage>>>> {
+        // On a thread of its own: on a thread of an async runtime the runtime's budget for one task would be used up, and
+        // waiting here would never give it back.
+        let searching = std::thread::scope(|scope| scope.spawn(|| self.search_all(queries, k)).join());
+        searching.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    }
+
+    fn search_all(&self, queries: &[String], k: usize) -> Result<Vec<Vec<Arc<Passage>>>> {
         // The index searches on the worker threads; asking for several at once keeps all of them busy.
         const AT_ONCE: usize = 64;
         let mut out = Vec::with_capacity(queries.len());
@@ -72,6 +79,14 @@ mod tests {
         let texts: Vec<Vec<&str>> =
             found.iter().map(|hits| hits.iter().map(|p| p.text.as_str()).collect()).collect();
         assert_eq!(texts, [vec!["Frogs swim in ponds."], vec!["The tower is in Paris."], vec![]]);
+    }
+
+    #[tokio::test]
+    async fn many_searches_end_on_the_thread_of_a_runtime_too() {
+        let texts = ["The tower is in Paris.", "Frogs swim in ponds."];
+        let search = Search::new(texts.map(|t| Evidence { title: String::new(), text: t.into() })).unwrap();
+        let queries = vec!["frogs".to_owned(); 500];
+        assert!(search.all(&queries, 1).unwrap().iter().all(|hits| hits.len() == 1));
     }
 
     #[test]

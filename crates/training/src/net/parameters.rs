@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use counterproof_encoders::adapter::Tensor;
+use counterproof_core::Result;
+use counterproof_encoders::adapter::{Adapter, Tensor};
 
 use crate::random::Random;
 
@@ -71,6 +72,30 @@ impl Parameters {
         let slot = Slot { name, shape: shape.to_vec(), range: range.clone(), transposed, decays, rate };
         self.slots.push(slot);
         range
+    }
+
+    /// Takes over what an adapter holds under the same names, and says how many tensors that were.
+    ///
+    /// # Errors
+    /// When one of them has another shape.
+    pub(crate) fn take_over(&mut self, adapter: &Adapter) -> Result<usize> {
+        let Self { values, slots } = self;
+        let mut taken = 0;
+        for slot in slots.iter().filter(|slot| adapter.contains(&slot.name)) {
+            let values = part_mut(values, &slot.range);
+            match slot.shape.as_slice() {
+                [rows, columns] if slot.transposed => {
+                    let data = adapter.tensor(&slot.name, &[*columns, *rows])?;
+                    for (r, row) in values.chunks_exact_mut((*columns).max(1)).enumerate() {
+                        let column = data.iter().skip(r).step_by(*rows);
+                        row.iter_mut().zip(column).for_each(|(to, from)| *to = *from);
+                    }
+                }
+                shape => values.copy_from_slice(adapter.tensor(&slot.name, shape)?),
+            }
+            taken += 1;
+        }
+        Ok(taken)
     }
 
     /// The tensors by name, as the adapter file holds them.

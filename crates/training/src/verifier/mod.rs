@@ -1,7 +1,7 @@
 //! Training the verifier: a cross-encoder over (evidence, statement) with three classes.
 
 mod head;
-mod loss;
+pub(crate) mod loss;
 mod measure;
 
 use std::path::Path;
@@ -57,7 +57,7 @@ pub fn train_verifier(
     summary.left_out = left_out;
     let targets: Vec<Target> = validation.iter().map(|sample| sample.target).collect();
     let calibration =
-        if targets.is_empty() { Calibration::default() } else { fit_calibration(&outputs, &targets, false) };
+        if targets.is_empty() { Calibration::default() } else { fit_calibration(&outputs, &targets, true) };
     let metadata =
         run.metadata(base, AdapterKind::Verifier, &LABELS, "evidence, statement", calibration, &summary)?;
     Ok(Outcome { adapter: Adapter::new(metadata, run.tensors()), summary })

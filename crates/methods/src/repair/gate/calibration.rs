@@ -1,9 +1,8 @@
 //! How the encoder gate weighs what the reader and the verifier found, and how often it may spoil a right answer.
 
 use counterproof_core::{Error, Result};
+use counterproof_logistic::Logistic;
 use serde::{Deserialize, Serialize};
-
-use crate::logistic::Logistic;
 
 /// What is weighed for an alternative to the draft. Readings are in nats, judgements in logits (log-odds).
 pub const FEATURES: [&str; 15] = [

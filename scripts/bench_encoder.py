@@ -1,13 +1,16 @@
-"""Speed of embedding: sentences per CPU-second, the encoder of this project against ONNX Runtime.
+"""Speed of the encoder: texts embedded and pairs judged per CPU-second, against ONNX Runtime.
 
-    pip install numpy onnxruntime tokenizers
+    pip install numpy onnx onnxruntime tokenizers
     cargo build --release -p counterproof-encoders --examples
-    python scripts/bench_embedding.py MODEL_DIR [--passages passages.jsonl.gz] [--repeats 5]
+    python scripts/bench_encoder.py MODEL_DIR [--passages passages.jsonl.gz] [--repeats 5]
+    python scripts/bench_encoder.py MODEL_DIR --pairs adapters/verifier/pairs.jsonl --adapter ADAPTER
 
-Both run the same weights (the ONNX file is written by the `export_onnx` example) over the same texts, in turn, and
+Both run weights of the same shape (the ONNX file is written by the `export_onnx` example) over the same texts, in turn, and
 the best of several runs counts for each, so that what else the machine does weighs on both alike. ONNX Runtime gets
 its batches as sentence-transformers makes them: sorted by length, 32 texts each, padded to the longest. It is given
-them tokenized; the time of this project's encoder includes tokenizing.
+them tokenized, and for pairs computes the encoder without a head; the time of this project's encoder includes tokenizing
+and, for pairs, the head and the rules. Pairs are also run through ONNX Runtime with
+weights in 8 bit (dynamic quantization).
 """
 
 import argparse
@@ -40,17 +43,30 @@ def passages(path, count):
     return [f"{row['title']}. {row['text']}" for row in random.Random(0).sample(rows, count)]
 
 
+def pairs(path, count):
+    """Evidence and statement of each line, again and again until there are `count`."""
+    with open(path, encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    pair = lambda row: [row.get("evidence", row.get("premise")), row.get("statement", row.get("hypothesis"))]
+    if len(rows) > count:
+        rows = random.Random(0).sample(rows, count)
+    # Equal pairs are judged once: each repetition is made another text.
+    return [[f"{i}. {evidence}", statement] for i in range(-(-count // len(rows))) for evidence, statement in map(pair, rows)]
+
+
 def batches(tokenizer, texts):
-    encoded = sorted((tokenizer.encode(text).ids for text in texts), key=len)
+    encode = lambda text: tokenizer.encode(text) if isinstance(text, str) else tokenizer.encode(*text)
+    encoded = sorted(map(encode, texts), key=lambda e: len(e.ids))
     for start in range(0, len(encoded), BATCH):
         part = encoded[start : start + BATCH]
-        length = max(map(len, part))
+        length = max(len(e.ids) for e in part)
         ids = np.zeros((len(part), length), np.int64)
-        mask = np.zeros_like(ids)
-        for row, tokens in enumerate(part):
-            ids[row, : len(tokens)] = tokens
-            mask[row, : len(tokens)] = 1
-        yield {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        mask, types = np.zeros_like(ids), np.zeros_like(ids)
+        for row, e in enumerate(part):
+            ids[row, : len(e.ids)] = e.ids
+            types[row, : len(e.ids)] = e.type_ids
+            mask[row, : len(e.ids)] = 1
+        yield {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
 
 
 class OnnxRuntime:
@@ -74,8 +90,8 @@ class OnnxRuntime:
 
 
 class Ours:
-    def __init__(self, binary, model, texts, threads):
-        command = [binary, model, texts, str(threads)]
+    def __init__(self, binary, model, texts, threads, adapter=None):
+        command = [binary, model, texts, str(threads)] + ([adapter] if adapter else [])
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.load = json.loads(self.process.stdout.readline())
 
@@ -94,7 +110,9 @@ def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("model")
     arguments.add_argument("--passages")
-    arguments.add_argument("--count", type=int, default=128, help="how many passages")
+    arguments.add_argument("--pairs", help="JSON lines with evidence and statement, or premise and hypothesis")
+    arguments.add_argument("--adapter", help="the verifier that judges the pairs")
+    arguments.add_argument("--count", type=int, default=128, help="how many passages or pairs")
     arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--bin", default="target/release/examples", help="where the examples were built")
     options = arguments.parse_args()
@@ -102,7 +120,10 @@ def main():
     tokenizer = Tokenizer.from_file(os.path.join(options.model, "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(WINDOW)
-    sets = {"32 x 128 tokens": full_batch(tokenizer, 128)}
+    if options.pairs:
+        sets = {f"{options.count} pairs": pairs(options.pairs, options.count)}
+    else:
+        sets = {"32 x 128 tokens": full_batch(tokenizer, 128)}
     if options.passages:
         sets[f"{options.count} passages"] = passages(options.passages, options.count)
 
@@ -117,15 +138,27 @@ def main():
                 json.dump(texts, out)
             feeds = list(batches(tokenizer, texts))
             for threads in (1, 2):
-                ours = Ours(os.path.join(options.bin, "embed_bench"), options.model, file, threads)
+                ours = Ours(os.path.join(options.bin, "encoder_bench"), options.model, file, threads, options.adapter)
                 theirs = OnnxRuntime(onnx, threads, feeds)
-                runs = [(ours.run(), theirs.run()) for _ in range(options.repeats)]
+                small = OnnxRuntime(int8(onnx, folder), threads, feeds) if options.pairs else None
+                runs = [(ours.run(), theirs.run(), small.run() if small else (1, 1)) for _ in range(options.repeats)]
                 ours.close()
                 n = len(texts)
-                wall, cpu = (n / min(run[0][i] for run in runs) for i in (0, 1))
-                their_wall, their_cpu = (n / min(run[1][i] for run in runs) for i in (0, 1))
+                (wall, cpu), (their_wall, their_cpu), (_, small_cpu) = (
+                    [n / min(run[who][i] for run in runs) for i in (0, 1)] for who in (0, 1, 2)
+                )
                 print(f"{name:>16} {threads:>7}  {cpu:10.1f} {their_cpu:10.1f} {cpu / their_cpu:6.2f}  "
-                      f"{wall:7.1f} {their_wall:7.1f} {wall / their_wall:6.2f}")
+                      f"{wall:7.1f} {their_wall:7.1f} {wall / their_wall:6.2f}"
+                      + (f"   ORT int8 {small_cpu:7.1f}/CPU-s, ratio {cpu / small_cpu:5.2f}" if small else ""))
+
+
+def int8(onnx, folder):
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+
+    path = os.path.join(folder, "int8.onnx")
+    if not os.path.exists(path):
+        quantize_dynamic(onnx, path, weight_type=QuantType.QInt8)
+    return path
 
 
 if __name__ == "__main__":

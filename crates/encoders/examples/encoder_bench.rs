@@ -1,6 +1,7 @@
-//! Embeds a list of texts again and again and says how long it took: the Rust side of `scripts/bench_embedding.py`.
+//! Embeds a list of texts, or judges a list of pairs, again and again and says how long it took: the Rust side of
+//! `scripts/bench_encoder.py`.
 //!
-//! `embed_bench MODEL_DIR TEXTS.json THREADS` prints one JSON line a run on standard output, when a line
+//! `encoder_bench MODEL_DIR TEXTS.json THREADS [VERIFIER_ADAPTER]` prints one JSON line a run on standard output, when a line
 //! arrives on standard input, so that the script can let it and another runtime run in turn.
 
 // A failed expectation is what this file is for.
@@ -9,25 +10,39 @@
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use counterproof_encoders::{BertEmbedder, EncoderOptions};
+use counterproof_encoders::{BertEmbedder, BertVerifier, EncoderOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let mut next = |what: &str| arguments.next().ok_or_else(|| format!("{what} is missing"));
     let (dir, texts, threads) = (next("MODEL_DIR")?, next("TEXTS.json")?, next("THREADS")?.parse()?);
-    let texts: Vec<String> = serde_json::from_slice(&std::fs::read(texts)?)?;
+    let adapter = next("VERIFIER_ADAPTER").ok();
+    let texts = std::fs::read(texts)?;
+    let options = EncoderOptions { threads: Some(threads), ..EncoderOptions::default() };
     let start = Instant::now();
-    let embedder =
-        BertEmbedder::open(dir, &EncoderOptions { threads: Some(threads), ..EncoderOptions::default() })?;
+    let mut run: Box<dyn FnMut() -> counterproof_core::Result<Vec<f32>>> = match adapter {
+        None => {
+            let texts: Vec<String> = serde_json::from_slice(&texts)?;
+            let embedder = BertEmbedder::open(dir, &options)?;
+            Box::new(move || {
+                let vectors = embedder.embed_blocking(&texts)?;
+                Ok(vectors.first().map(|v| v.iter().take(4).copied().collect()).unwrap_or_default())
+            })
+        }
+        Some(adapter) => {
+            let pairs: Vec<(String, String)> = serde_json::from_slice(&texts)?;
+            let verifier = BertVerifier::open(dir, adapter, &options)?;
+            Box::new(move || Ok(verifier.logits(&pairs)?.concat()))
+        }
+    };
     let mut out = std::io::stdout();
     writeln!(out, "{}", serde_json::json!({"load_s": start.elapsed().as_secs_f64()}))?;
     out.flush()?;
     for line in std::io::stdin().lock().lines() {
         line?;
         let (wall, cpu) = (Instant::now(), cpu_seconds());
-        let vectors = embedder.embed_blocking(&texts)?;
+        let first = run()?;
         let (wall, cpu) = (wall.elapsed().as_secs_f64(), cpu_seconds() - cpu);
-        let first = vectors.first().map(|v| v.iter().take(4).copied().collect::<Vec<f32>>());
         writeln!(out, "{}", serde_json::json!({"wall_s": wall, "cpu_s": cpu, "first": first}))?;
         out.flush()?;
     }
