@@ -62,7 +62,7 @@ pub(crate) enum Command {
     /// List or fetch models
     #[command(subcommand)]
     Models(ModelsCommand),
-    /// Train the small models: LoRA adapters on the base encoder
+    /// Train the small models anew, or fit them to rows of your own
     #[command(subcommand)]
     Train(TrainCommand),
     /// Print a completion script for a shell
@@ -166,10 +166,13 @@ pub(crate) struct SearchArgs {
 /// Which model is asked.
 #[derive(Debug, Args)]
 pub(crate) struct ModelArgs {
-    /// The model: openai:NAME, anthropic:NAME, http://HOST/v1#NAME, gguf:FILE-OR-NAME, recorded:FILE, or a name from
-    /// the settings
+    /// The model: openai:NAME, anthropic:NAME, http://HOST/v1#NAME, gguf:FILE-OR-NAME, recorded:FILE, a name from the
+    /// settings, or none: a reader and a verifier of the size of an encoder then decide [default: none]
     #[arg(long, value_name = "NAME", env = "COUNTERPROOF_MODEL", hide_env_values = true)]
     pub(crate) model: Option<String>,
+    /// Let the verifier veto what the model proposes where its evidence speaks against it
+    #[arg(long)]
+    pub(crate) veto: bool,
     /// Write every exchange with the model to this file, for --model recorded:FILE
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) record: Option<PathBuf>,
@@ -188,9 +191,12 @@ pub(crate) struct MethodArgs {
     /// Passages that each search brings
     #[arg(short, value_name = "N")]
     pub(crate) k: Option<usize>,
-    /// Which gate decides
+    /// Which gate decides, where a language model is asked
     #[arg(long, value_name = "KIND")]
     pub(crate) gate: Option<Gate>,
+    /// With --model none: the share of right answers that may be spoiled, such as 0.01; less harm means fewer repairs
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) max_harm: Option<f64>,
     /// Take a part of the method out, to see what it is worth (may be given more than once)
     #[arg(long, value_name = "PART")]
     pub(crate) ablate: Vec<String>,
@@ -270,6 +276,8 @@ pub(crate) enum TrainCommand {
     Verifier(TrainArgs),
     /// Train the reader, which finds the words of a passage that answer a question
     Reader(TrainArgs),
+    /// Fit how `repair --model none` weighs them to questions whose answers you know
+    Calibrator(CalibratorArgs),
 }
 
 #[derive(Debug, Args)]
@@ -280,6 +288,9 @@ pub(crate) struct TrainArgs {
     /// The adapter to write
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) out: PathBuf,
+    /// An adapter to begin with: the shipped verifier begins with the shipped reader [default: none]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) start: Option<PathBuf>,
     /// End after so many minutes, with the plan cut in proportion [default: the whole plan]
     #[arg(long, value_name = "N")]
     pub(crate) minutes: Option<f64>,
@@ -289,6 +300,18 @@ pub(crate) struct TrainArgs {
     /// Decides everything that chance decides
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CalibratorArgs {
+    /// JSON lines with `question`, `draft`, `answers` (a list of every right one) and, where wanted, `passages`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) input: PathBuf,
+    /// The calibration to write
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) evidence: EvidenceArgs,
 }
 
 #[derive(Debug, Subcommand)]

@@ -28,6 +28,8 @@ pub(crate) struct Config {
     pub(crate) k1: Option<f32>,
     /// BM25: how much the length of a passage counts.
     pub(crate) b: Option<f32>,
+    /// How `--model none` weighs reader and verifier: a file of `counterproof train calibrator`.
+    pub(crate) calibration: Option<PathBuf>,
     /// Models by names of one's own.
     pub(crate) models: BTreeMap<String, ModelConfig>,
     /// How models are asked: retries, limits, budget.
@@ -125,7 +127,8 @@ impl Config {
         })?;
         // Paths in the file are meant from where the file lies.
         let folder = path.parent().unwrap_or(Path::new(""));
-        for path in [&mut config.index, &mut config.cache.file].into_iter().flatten() {
+        for path in [&mut config.index, &mut config.calibration, &mut config.cache.file].into_iter().flatten()
+        {
             *path = folder.join(&*path);
         }
         if let Some(alpha) = config.alpha.filter(|a| !(0.0..=1.0).contains(a)) {

@@ -3,22 +3,28 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use counterproof::methods::repair::{EncoderGate, GateCalibration};
 use counterproof::models::cache::{Cached, ReplyCache};
 use counterproof::models::policy::{Governed, Policy};
 use counterproof::models::recorded::Recorder;
 use counterproof::models::spec::{EndpointSettings, ModelSpec};
-use counterproof::{Error, LanguageModel, Price, Result, UserError};
+use counterproof::{Entailment, Error, LanguageModel, NoModel, Price, Result, UserError};
 
 use crate::args::ModelArgs;
-use crate::context::Context;
+use crate::context::{BASE_ENCODER, Context};
 
-/// The model that is taken where none is named and it is here.
-pub(crate) const TINY_MODEL: &str = "smollm2-135m-instruct";
+/// The name that stands for no language model: encoders decide.
+pub(crate) const NO_MODEL: &str = "none";
 
 /// A model, ready to be asked.
 #[derive(Clone)]
 pub(crate) struct Model {
+    /// The language model; [`NoModel`] where encoders take its place.
     pub(crate) model: Arc<dyn LanguageModel>,
+    /// The reader and the verifier, where there is no language model.
+    pub(crate) encoders: Option<EncoderGate>,
+    /// Vetoes what the language model proposes.
+    pub(crate) veto: Option<Arc<dyn Entailment>>,
     /// What it charges, when that is known.
     pub(crate) price: Option<Price>,
     /// How many calls it is good for at the same time.
@@ -35,6 +41,17 @@ impl Model {
             Some(name) => name.to_owned(),
             None => usual(context)?,
         };
+        if name == NO_MODEL {
+            for (given, flag) in [(args.record.is_some(), "--record"), (args.veto, "--veto")] {
+                if given {
+                    return Err(Error::invalid(
+                        flag,
+                        "it is about a language model, and --model none asks none",
+                    ));
+                }
+            }
+            return Self::encoders(context).await;
+        }
         let configured = context.config.models.get(&name);
         let spec: ModelSpec = match configured {
             Some(model) => model.spec.parse()?,
@@ -45,7 +62,15 @@ impl Model {
             configured.and_then(|m| m.policy.clone()).unwrap_or_else(|| context.config.policy.clone());
         policy.price = configured.and_then(|m| m.price).or(policy.price);
         let cache = context.config.cache.enabled && !args.no_cache && args.record.is_none();
-        Self::build(&spec, &settings, policy, cache, args.record.as_deref(), context).await
+        let built = Self::build(&spec, &settings, policy, cache, args.record.as_deref(), context).await?;
+        let veto: Option<Arc<dyn Entailment>> = if args.veto {
+            let base = context.store()?.path(BASE_ENCODER)?;
+            let opened = tokio::task::spawn_blocking(move || counterproof::own::verifier(base)).await;
+            Some(Arc::new(opened.map_err(|e| Error::failed("loading the verifier", e))??))
+        } else {
+            None
+        };
+        Ok(Self { veto, ..built })
     }
 
     async fn build(
@@ -78,7 +103,19 @@ impl Model {
             let cache = opened.map_err(|e| Error::failed("opening the reply cache", e))??;
             model = Arc::new(Cached::new(model, cache));
         }
-        Ok(Self { model, price, concurrency })
+        Ok(Self { model, encoders: None, veto: None, price, concurrency })
+    }
+
+    /// The reader and the verifier of the project, over the base encoder.
+    pub(crate) async fn encoders(context: &Context) -> Result<Self> {
+        let base = context.store()?.path(BASE_ENCODER)?;
+        let opened = tokio::task::spawn_blocking(move || counterproof::own::encoder_gate(base)).await;
+        let mut gate = opened.map_err(|e| Error::failed("loading the reader and the verifier", e))??;
+        if let Some(file) = &context.config.calibration {
+            let text = std::fs::read_to_string(file).map_err(|e| Error::io("reading", file, &e))?;
+            gate = gate.with_calibration(GateCalibration::from_json(&text, &file.display().to_string())?);
+        }
+        Ok(Self { model: Arc::new(NoModel), encoders: Some(gate), veto: None, price: None, concurrency: 1 })
     }
 
     /// Its identity, as it stands in traces.
@@ -88,6 +125,9 @@ impl Model {
 
     /// Its name for people: without the digest of its weights.
     pub(crate) fn short_name(&self) -> &str {
+        if self.encoders.is_some() {
+            return "a reader and a verifier of the size of an encoder, without a language model";
+        }
         let name = self.name();
         let digest = |tail: &str| tail.len() == 64 && tail.bytes().all(|b| b.is_ascii_hexdigit());
         match name.rsplit_once(':') {
@@ -97,19 +137,18 @@ impl Model {
     }
 }
 
-/// The model for a person who named none.
+/// The model for a person who named none: the encoders, which need nothing else.
 fn usual(context: &Context) -> Result<String> {
-    if cfg!(feature = "gguf") && context.store()?.path(TINY_MODEL).is_ok() {
-        context
-            .note(&format!("no model was named: taking the tiny {TINY_MODEL}; a larger one decides better"));
-        return Ok(format!("gguf:{TINY_MODEL}"));
+    if context.store()?.path(BASE_ENCODER).is_ok() {
+        context.note("no model was named: deciding with --model none, by a reader and a verifier alone");
+        return Ok(NO_MODEL.to_owned());
     }
     Err(UserError::NotFound {
         what: "a model to ask".to_owned(),
-        hint:
-            "give --model openai:NAME, anthropic:NAME, http://HOST/v1#NAME or gguf:FILE, or set `model` in \
-               counterproof.toml"
-                .to_owned(),
+        hint: format!(
+            "fetch the base encoder (`counterproof models pull {BASE_ENCODER}`) to decide without a language model, or give \
+             --model openai:NAME, anthropic:NAME, http://HOST/v1#NAME or gguf:FILE, or set `model` in counterproof.toml"
+        ),
     }
     .into())
 }

@@ -2,7 +2,7 @@
 //! nothing of it.
 
 use std::collections::HashMap;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::Mutex;
 use std::time::Duration;
 
@@ -17,11 +17,22 @@ const TICK: Duration = Duration::from_millis(120);
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Display {
     shown: bool,
+    quiet: bool,
 }
 
 impl Display {
     pub(crate) fn new(quiet: bool) -> Self {
-        Self { shown: !quiet && std::io::stderr().is_terminal() }
+        Self { shown: !quiet && std::io::stderr().is_terminal(), quiet }
+    }
+
+    /// Whether long work should say in lines how far it is, because no bar is drawn.
+    pub(crate) fn speaks_in_lines(self) -> bool {
+        !self.shown && !self.quiet
+    }
+
+    /// Says how far long work is.
+    pub(crate) fn line(self, text: &str) {
+        let _ = writeln!(std::io::stderr().lock(), "{text}");
     }
 
     /// A bar over `total` things.

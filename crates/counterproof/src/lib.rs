@@ -26,6 +26,8 @@
 //! # }
 //! ```
 
+pub mod own;
+
 pub use counterproof_core::*;
 
 pub use counterproof_batch as batch;

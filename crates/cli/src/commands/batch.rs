@@ -94,8 +94,7 @@ impl Worker {
                 ));
             }
         };
-        Ok(Repair::new(retriever, Arc::clone(&self.model.model), self.config.clone())
-            .with_limits(self.limits.clone()))
+        Ok(repair::over(retriever, &self.model, self.config.clone()).with_limits(self.limits.clone()))
     }
 
     async fn work(&self, id: String, mut row: Row) -> Result<Map<String, Value>> {
@@ -138,7 +137,7 @@ fn dry_run(input: &Input, worker: &Worker, limit: Option<u64>, context: &Context
     }
     // An estimate asks no retriever: any will do.
     let nothing = Arc::new(ListRetriever::new([], &worker.limits)?);
-    let method = Repair::new(nothing, Arc::clone(&worker.model.model), worker.config.clone());
+    let method = repair::over(nothing, &worker.model, worker.config.clone());
     repair::estimate(&method, rows.iter().map(|(q, d)| (q, d.as_deref())), &worker.model, context)
 }
 

@@ -20,14 +20,14 @@ use crate::commands::index::{told, with_progress};
 use crate::commands::repair::method;
 use crate::context::{BASE_ENCODER, Context};
 use crate::error::{Failure, Outcome};
-use crate::model::{Model, TINY_MODEL};
+use crate::model::Model;
 use crate::progress::Pulling;
 use crate::style::{BAD, BOLD, DIM, GOOD, paint};
 use crate::{print_json, render};
 
 const LEADS: &str = "wikipedia-leads";
-const RECORDED_NOTE: &str = "Going on with what that model said when it was asked about the small corpus that is part \
-                             of the program; searching and deciding are done here and now.";
+const RECORDED_NOTE: &str = "Going on with what a tiny language model said when it was asked about the small corpus that \
+                             is part of the program; searching and deciding are done here and now.";
 
 /// Part of the program, so that the demo runs where nothing can be fetched.
 const SMALL_CORPUS: &str = include_str!("../../../../examples/corpus/facts.jsonl");
@@ -99,7 +99,7 @@ pub(crate) async fn run(args: &DemoArgs, context: &Context) -> Outcome {
             let _ = writeln!(anstream::stdout().lock(), "{text}");
         }
     };
-    let (model, recorded) = match tiny_model(&store, args, context).await? {
+    let (model, recorded) = match decider(&store, args, context).await? {
         Some(model) => (model, false),
         None => (recorded_model(args, context).await?, true),
     };
@@ -211,30 +211,21 @@ async fn pull(store: &ModelStore, name: &str, context: &Context) -> Result<()> {
     store.pull(&[name], &|progress: Progress<'_>| pulling.report(progress)).await.map(|_| ())
 }
 
-/// The model that was named, or the tiny one; `None` when that cannot be had.
-async fn tiny_model(store: &ModelStore, args: &DemoArgs, context: &Context) -> Result<Option<Model>> {
+/// The model that was named, or reader and verifier; `None` when their base encoder cannot be had.
+async fn decider(store: &ModelStore, args: &DemoArgs, context: &Context) -> Result<Option<Model>> {
     if args.choice.model.is_some() {
         return Model::open(&args.choice, context).await.map(Some);
     }
-    if !cfg!(feature = "gguf") {
-        context.note(&format!(
-            "this build has no feature gguf, which runs {TINY_MODEL} in process. {RECORDED_NOTE}"
-        ));
-        return Ok(None);
-    }
-    let here =
-        if args.small { store.path(TINY_MODEL).map(|_| ()) } else { pull(store, TINY_MODEL, context).await };
+    let here = if args.small {
+        store.path(BASE_ENCODER).map(|_| ())
+    } else {
+        pull(store, BASE_ENCODER, context).await
+    };
     if let Err(error) = here {
         context.note(&format!("{error}\n{RECORDED_NOTE}"));
         return Ok(None);
     }
-    let choice = ModelArgs {
-        model: Some(format!("gguf:{TINY_MODEL}")),
-        record: args.choice.record.clone(),
-        // A demonstration shows the work being done.
-        no_cache: true,
-    };
-    Model::open(&choice, context).await.map(Some)
+    Model::encoders(context).await.map(Some)
 }
 
 /// The tiny model's token scores over the small corpus, as they were recorded.
@@ -246,6 +237,7 @@ async fn recorded_model(args: &DemoArgs, context: &Context) -> Result<Model> {
         model: Some(format!("recorded:{}", file.path().display())),
         record: args.choice.record.clone(),
         no_cache: true,
+        veto: false,
     };
     Model::open(&choice, context).await
 }

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod batch;
+pub(crate) mod calibrator;
 pub(crate) mod demo;
 pub(crate) mod index;
 pub(crate) mod models;

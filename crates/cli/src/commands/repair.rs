@@ -28,6 +28,10 @@ pub(crate) fn config(args: &MethodArgs, price: Option<Price>, context: &Context)
             Gate::Score => GateKind::Score,
         };
     }
+    config.encoder_gate.max_harm = args.max_harm.or(config.encoder_gate.max_harm);
+    if let Some(harm) = config.encoder_gate.max_harm.filter(|h| !(0.0..=1.0).contains(h)) {
+        return Err(Error::invalid("--max-harm", format!("{harm} is not a share between 0 and 1")));
+    }
     for part in &args.ablate {
         config.ablate(part)?;
     }
@@ -42,7 +46,21 @@ pub(crate) fn method(
     config: RepairConfig,
     context: &Context,
 ) -> Repair {
-    Repair::new(retriever, Arc::clone(&model.model), config).with_limits(context.limits().clone())
+    over(retriever, model, config).with_limits(context.limits().clone())
+}
+
+/// The method over one retriever, by the language model or by the encoders.
+pub(crate) fn over(retriever: Arc<dyn Retriever>, model: &Model, config: RepairConfig) -> Repair {
+    match &model.encoders {
+        Some(gate) => Repair::without_model(retriever, gate.clone(), config),
+        None => {
+            let repair = Repair::new(retriever, Arc::clone(&model.model), config);
+            match &model.veto {
+                Some(verifier) => repair.with_veto(Arc::clone(verifier)),
+                None => repair,
+            }
+        }
+    }
 }
 
 pub(crate) async fn ask(args: &AskArgs, context: &Context) -> Outcome {

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use counterproof::training::data::{reader, verifier};
 use counterproof::training::{Outcome as Trained, Progress, TrainConfig, recipe};
@@ -13,10 +14,14 @@ use crate::context::{BASE_ENCODER, Context};
 use crate::error::Outcome;
 use crate::print_json;
 
+/// Between two lines of progress.
+const LINE_EVERY: Duration = Duration::from_secs(60);
+
 pub(crate) async fn run(command: &TrainCommand, context: &Context) -> Outcome {
     match command {
         TrainCommand::Verifier(args) => train("verifier", args, context).await,
         TrainCommand::Reader(args) => train("reader", args, context).await,
+        TrainCommand::Calibrator(args) => super::calibrator::run(args, context).await,
     }
 }
 
@@ -27,6 +32,7 @@ async fn train(kind: &'static str, args: &TrainArgs, context: &Context) -> Outco
     let config = TrainConfig {
         seed: args.seed.unwrap_or(recipe.seed),
         max_minutes: args.minutes,
+        start: args.start.clone(),
         checkpoint: Some(checkpoint_of(args)),
         ..recipe
     };
@@ -37,17 +43,34 @@ async fn train(kind: &'static str, args: &TrainArgs, context: &Context) -> Outco
     let (data, out) = (args.data.clone(), args.out.clone());
     let bar = context.display.bar(1000, kind, "{msg} {wide_bar} {percent} % {prefix}");
     let shown = bar.clone();
+    let display = context.display;
     let work = move || -> Result<Trained> {
         let collection = counterproof::datasets::Collection::read(&data)?;
         if collection.sources.is_empty() {
             return Err(UserError::NotFound {
                 what: format!("the data sets in {}", data.display()),
-                hint: "give the folder that holds them with --data; the documentation of the crate counterproof-datasets lists them"
+                hint: "give the folder that holds them with --data; the model card in adapters/ names them"
                     .to_owned(),
             }
             .into());
         }
+        // Where no bar is drawn a line a minute says that it goes on.
+        let mut told = Duration::ZERO;
         let mut tell = |p: &Progress| {
+            if (p.elapsed >= told + LINE_EVERY || p.validation.is_some()) && display.speaks_in_lines() {
+                told = p.elapsed;
+                let score =
+                    p.validation.as_ref().map_or(String::new(), |v| format!(", score {:.3}", v.score));
+                display.line(&format!(
+                    "{kind}: {:.0} %, {} step {}, loss {:.3}{score}, {:.0} examples/s, {} left",
+                    100.0 * p.fraction,
+                    p.stage,
+                    p.step,
+                    p.loss,
+                    p.examples_per_second,
+                    indicatif::HumanDuration(p.left)
+                ));
+            }
             shown.set_position((p.fraction * 1000.0) as u64);
             shown.set_prefix(format!(
                 "{} loss {:.3}, {:.0} examples/s, {} left",

@@ -7,6 +7,7 @@ use counterproof_core::{Error, Price, Result};
 use serde::{Deserialize, Serialize};
 
 use super::Rule;
+use super::veto::VetoConfig;
 
 /// Which gate decides between the draft and another answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -55,6 +56,8 @@ pub struct RepairConfig {
     pub score_gate: ScoreGateConfig,
     /// How the encoder gate decides.
     pub encoder_gate: EncoderGateConfig,
+    /// When a verifier vetoes what a language model proposes, where there is one.
+    pub veto: VetoConfig,
     /// Sets of answers that mean the same ("NYC", "New York City"): a change within a set is no revision.
     pub aliases: Vec<BTreeSet<String>>,
     /// What the model charges; without it no cost in dollars is given.
@@ -81,6 +84,7 @@ impl Default for RepairConfig {
             gate: GateKind::Auto,
             score_gate: ScoreGateConfig::default(),
             encoder_gate: EncoderGateConfig::default(),
+            veto: VetoConfig::default(),
             aliases: Vec::new(),
             price: None,
             ablate: Ablations::default(),

@@ -20,6 +20,7 @@ mod query;
 mod reason;
 mod report;
 mod rules;
+mod veto;
 
 pub use config::{Ablations, EncoderGateConfig, GateKind, RepairConfig, ScoreGateConfig};
 pub use estimate::Estimate;
@@ -36,3 +37,4 @@ pub use query::{QueryRole, queries};
 pub use reason::{Decision, Reason, Rule};
 pub use report::{REPAIR_SCHEMA, RepairReport};
 pub use rules::{Accepted, Case, Proposal, means_the_same, validate};
+pub use veto::VetoConfig;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use counterproof_core::{
-    ByteSpan, Citation, Event, Hit, LanguageModel, Limits, NoModel, Probability, Question, QuestionType,
-    Result, Retriever,
+    ByteSpan, Citation, Entailment, Event, Hit, LanguageModel, Limits, NoModel, Probability, Question,
+    QuestionType, Result, Retriever,
 };
 use counterproof_text::abstention::is_abstention;
 use counterproof_text::answer::clean_answer;
@@ -14,7 +14,7 @@ use super::gate::{Comparison, EncoderGate, Gate, GateCase, Ruling, ScoreGate, Te
 use super::ledger::{Ledger, Search};
 use super::report::{REPAIR_SCHEMA, RepairReport};
 use super::rules::{Case, means_the_same, validate};
-use super::{Decision, GateKind, Pool, QueryRole, Reason, RepairConfig, draft, normalise, queries};
+use super::{Decision, GateKind, Pool, QueryRole, Reason, RepairConfig, draft, normalise, queries, veto};
 
 const RETRIEVE: &str = "retrieve";
 
@@ -42,6 +42,8 @@ pub struct Repair {
     gate: Arc<dyn Gate>,
     /// Drafts in place of the model.
     drafter: Option<EncoderGate>,
+    /// Vetoes what the gate proposes.
+    verifier: Option<Arc<dyn Entailment>>,
     typer: Arc<dyn QuestionTyper>,
     config: RepairConfig,
     limits: Limits,
@@ -67,13 +69,21 @@ impl Repair {
         };
         let gate: Arc<dyn Gate> = if by_score { Arc::new(ScoreGate) } else { Arc::new(TextGate) };
         let (typer, limits) = (Arc::new(RuleTyper), Limits::default());
-        Self { retriever, model, gate, drafter: None, typer, config, limits }
+        Self { retriever, model, gate, drafter: None, verifier: None, typer, config, limits }
     }
 
     /// A repair without any language model: the gate's reader drafts, reader and verifier decide.
     pub fn without_model(retriever: Arc<dyn Retriever>, gate: EncoderGate, config: RepairConfig) -> Self {
         let drafter = Some(gate.clone());
         Self { drafter, ..Self::new(retriever, Arc::new(NoModel), config).with_gate(Arc::new(gate)) }
+    }
+
+    /// Lets a verifier veto revisions that passed the rules; see [`VetoConfig`](super::VetoConfig). Of use behind a language
+    /// model's gate; the encoder gate has asked its verifier already.
+    #[must_use]
+    pub fn with_veto(mut self, verifier: Arc<dyn Entailment>) -> Self {
+        self.verifier = Some(verifier);
+        self
     }
 
     /// Replaces the rules that tell what kind of answer a question asks for.
@@ -281,6 +291,17 @@ impl Repair {
         if means_the_same(&answer, draft, &self.config.aliases) && !self.config.ablate.no_validation {
             ledger.trace.note("normalise", format!("\"{answer}\" is the draft once normalised"));
             return keep(Reason::Rejected(super::Rule::SameAsDraft), None, support());
+        }
+        if let Some((verifier, located)) = self.verifier.as_ref().zip(accepted.located.as_ref()) {
+            let veto = &self.config.veto;
+            match veto::stands(verifier, veto, question, &answer, (&pool, located), ledger).await {
+                Ok(true) => {}
+                Ok(false) => return keep(Reason::Vetoed, None, support()),
+                Err(error) => {
+                    ledger.trace.note("veto", format!("the verifier failed: {error}"));
+                    return keep(Reason::GateFailed, None, Vec::new());
+                }
+            }
         }
         let citations =
             accepted.located.and_then(|l| Citation::new(pool.get(l.passage)?, l.span)).into_iter().collect();

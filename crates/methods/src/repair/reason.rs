@@ -123,6 +123,8 @@ pub enum Reason {
     RetrievalFailed,
     /// The model failed at the gate.
     GateFailed,
+    /// A revision passed the rules, but a verifier found that its evidence speaks against it.
+    Vetoed,
     /// A revision was proposed and broke this rule.
     Rejected(Rule),
 }
@@ -137,6 +139,7 @@ impl Reason {
             Self::Malformed => "malformed",
             Self::RetrievalFailed => "retrieval_failed",
             Self::GateFailed => "gate_failed",
+            Self::Vetoed => "vetoed",
             Self::Rejected(rule) => rule.code(),
         }
     }
@@ -150,6 +153,9 @@ impl Reason {
             Self::Malformed => "the model's decision could not be read, so nothing was changed",
             Self::RetrievalFailed => "no search succeeded, so there was no evidence to test it on",
             Self::GateFailed => "the model failed while deciding, so nothing was changed",
+            Self::Vetoed => {
+                "the verifier found that the evidence quoted does not bear out the proposed revision"
+            }
             Self::Rejected(rule) => match rule {
                 Rule::Empty => "the proposed revision said nothing",
                 Rule::SameAsDraft => "the proposed revision means the same",
@@ -178,13 +184,14 @@ impl FromStr for Reason {
     type Err = Error;
 
     fn from_str(code: &str) -> Result<Self, Error> {
-        const OTHERS: [Reason; 6] = [
+        const OTHERS: [Reason; 7] = [
             Reason::Accepted,
             Reason::Supported,
             Reason::NoAlternative,
             Reason::Malformed,
             Reason::RetrievalFailed,
             Reason::GateFailed,
+            Reason::Vetoed,
         ];
         OTHERS
             .into_iter()

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use counterproof_core::{Passage, Result};
+use counterproof_core::{Passage, QuestionType, Result};
 use counterproof_datasets::questions::HotpotAdversarial;
 use counterproof_datasets::{Collection, Key, Split, Splits};
 use counterproof_text::normalise::squad;
@@ -66,6 +66,10 @@ pub fn build(data: &Collection, splits: &Splits, seed: u64) -> Result<Drafts> {
     };
     let rows: Vec<&Asked> = asked.iter().filter(wanted).collect();
     let search = Search::new(data.corpus().chain(asked.iter().map(|a| a.passage.clone())))?;
+    let mut answers: HashMap<Option<QuestionType>, Vec<&String>> = HashMap::new();
+    for row in asked.iter().filter(|row| row.split == Split::Train) {
+        answers.entry(row.given.kind()).or_default().extend(row.given.texts().first());
+    }
     let queries: Vec<String> = rows.iter().map(|row| row.question.clone()).collect();
     let found = search.all(&queries, POOL + 1)?;
     let mut out = Drafts { validation: Vec::new(), report: Vec::new() };
@@ -75,7 +79,12 @@ pub fn build(data: &Collection, splits: &Splits, seed: u64) -> Result<Drafts> {
         let Some(made) = draft_row(row.set, &row.question, &row.given, passages, None, &mut random) else {
             continue;
         };
-        if row.split == Split::Report { &mut out.report } else { &mut out.validation }.push(made);
+        if row.split == Split::Report {
+            out.report.push(made);
+        } else {
+            let elsewhere = answers.get(&row.given.kind()).map(Vec::as_slice).unwrap_or_default();
+            out.validation.push(varied(made, row, elsewhere, &mut random));
+        }
     }
     let planted: HashMap<&str, &str> =
         data.hotpotqa_wrong.iter().map(|w| (w.id.as_str(), w.answer.as_str())).collect();
@@ -85,6 +94,22 @@ pub fn build(data: &Collection, splits: &Splits, seed: u64) -> Result<Drafts> {
         }
     }
     Ok(out)
+}
+
+/// Some wrong drafts of a row to fit on are answers that no passage gives, and some right ones are tested where no passage
+/// gives them: a gate that never saw such would take "the draft stands somewhere" for a law.
+fn varied(mut made: DraftRow, row: &Asked, elsewhere: &[&String], random: &mut Random) -> DraftRow {
+    let right = made.answers.contains(&made.draft);
+    if right && random.unit() < 0.25 {
+        made.passages.retain(|p| !row.given.said_in(&p.text));
+    } else if !right && random.unit() < 0.4 {
+        let stated = |answer: &str| made.passages.iter().any(|p| squad(&p.text).contains(&squad(answer)));
+        let drawn = (0..20).filter_map(|_| pick(random, elsewhere));
+        if let Some(other) = drawn.filter(|a| row.given.differs(a) && !stated(a)).take(1).next() {
+            made.draft = (*other).clone();
+        }
+    }
+    made
 }
 
 /// The row's own passage among those that are found for the question, in an order by chance.

@@ -6,6 +6,7 @@
 //! small logistic model, whose coefficients were fitted on questions with known answers ([`GateCalibration`]); the
 //! best alternative is proposed when its probability of being right where the draft is wrong passes the threshold.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,7 +17,6 @@ use counterproof_core::{
 };
 use counterproof_text::answer::clean_answer;
 use counterproof_text::mention::mentions;
-use counterproof_text::sentences::sentences;
 use counterproof_text::statement::statement;
 use serde::Serialize;
 
@@ -26,6 +26,7 @@ use super::{Gate, GateCase, Ruling};
 use crate::repair::ledger::{Ledger, elapsed_ms};
 use crate::repair::locate::EvidenceRef;
 use crate::repair::rules::{Proposal, means_the_same};
+use crate::repair::veto::around;
 use crate::repair::{Pool, RepairConfig};
 
 const STAGE: &str = "gate";
@@ -85,6 +86,12 @@ impl EncoderGate {
         calibration: GateCalibration,
     ) -> Self {
         Self { reader, verifier, calibration: Arc::new(calibration) }
+    }
+
+    /// The gate with another calibration, such as one that was fitted to rows of one's own.
+    #[must_use]
+    pub fn with_calibration(self, calibration: GateCalibration) -> Self {
+        Self { calibration: Arc::new(calibration), ..self }
     }
 
     /// How its findings are weighed.
@@ -229,40 +236,49 @@ impl EncoderGate {
         Ok(Found { draft, alternatives: interleave(read, unread) })
     }
 
-    /// The verifier's judgement of each answer by each window, a row an answer.
+    /// The verifier's judgement of the draft by every window, and of each alternative by its own: by answer (the draft is
+    /// the first) and window.
     async fn judge(
         &self,
         case: &GateCase<'_>,
         answers: &[&str],
         windows: &Windows,
         ledger: &mut Ledger,
-    ) -> Result<Vec<Vec<Nli>>> {
+    ) -> Result<HashMap<(usize, usize), Nli>> {
+        let of_draft = (0..windows.texts.len()).map(|window| (0, window));
+        let own = windows.of_answer.iter().enumerate().skip(1);
+        let places: Vec<(usize, usize)> =
+            of_draft.chain(own.filter_map(|(answer, window)| Some((answer, (*window)?)))).collect();
         let statements: Vec<String> =
             answers.iter().map(|answer| statement(&case.question.text, answer)).collect();
-        let pairs: Vec<(&str, &str)> = statements
+        let pairs: Vec<(&str, &str)> = places
             .iter()
-            .flat_map(|s| windows.texts.iter().map(|premise| (premise.as_str(), s.as_str())))
+            .filter_map(|(answer, window)| {
+                Some((windows.texts.get(*window)?.as_str(), statements.get(*answer)?.as_str()))
+            })
             .collect();
+        if !self.verifier.knows_language_of(&case.question.text) {
+            let why = "the verifier was not trained on the question's language: what it says is a guess";
+            ledger.trace.note(STAGE, why.to_owned());
+        }
         let start = Instant::now();
         let judged = self.verifier.judge(&pairs).await?;
         let wall_ms = elapsed_ms(start);
         ledger.cost.add(STAGE, StageCost { wall_ms, ..StageCost::default() });
-        let rows: Vec<Vec<Nli>> = judged.chunks(windows.texts.len().max(1)).map(<[Nli]>::to_vec).collect();
         ledger.trace.push(Event::Judged {
             stage: STAGE.to_owned(),
             model: self.verifier.identity().to_owned(),
-            judged: answers
+            judged: places
                 .iter()
-                .zip(&rows)
-                .flat_map(|(answer, row)| {
-                    windows.passages.iter().zip(row).filter_map(|(passage, nli)| {
-                        Some((case.pool.get(*passage)?.id.clone(), (*answer).to_owned(), *nli))
-                    })
+                .zip(&judged)
+                .filter_map(|((answer, window), nli)| {
+                    let passage = case.pool.get(*windows.passages.get(*window)?)?;
+                    Some((passage.id.clone(), (*answers.get(*answer)?).to_owned(), *nli))
                 })
                 .collect(),
             wall_ms,
         });
-        Ok(rows)
+        Ok(places.into_iter().zip(judged).collect())
     }
 
     /// The ruling that a comparison comes to.
@@ -383,11 +399,7 @@ impl Windows {
 /// The sentence before, the sentence, and the one after it.
 fn window(case: &GateCase<'_>, sentence: EvidenceSentence) -> Option<String> {
     let passage = case.pool.get(sentence.passage)?;
-    let all = sentences(&passage.text);
-    let at = all.iter().position(|s| *s == sentence.span)?;
-    let first = all.get(at.saturating_sub(1))?.start();
-    let last = all.get((at + 1).min(all.len() - 1))?.end();
-    let text = passage.text.get(first..last)?.trim();
+    let text = around(&passage.text, sentence.span.start())?;
     if passage.title.is_empty() { Some(text.to_owned()) } else { Some(format!("{}. {text}", passage.title)) }
 }
 
@@ -397,18 +409,17 @@ fn features(
     alternative: &Judged,
     ix: usize,
     windows: &Windows,
-    judged: &[Vec<Nli>],
+    judged: &HashMap<(usize, usize), Nli>,
 ) -> [f64; FEATURES.len()] {
     let own = windows.of_answer.get(ix + 1).copied().flatten();
     let drafts = windows.of_answer.first().copied().flatten();
-    let nli = |answer: usize, window: Option<usize>| judged.get(answer)?.get(window?).copied();
+    let nli = |answer: usize, window: Option<usize>| judged.get(&(answer, window?)).copied();
     let entail = |nli: Option<Nli>| nli.map_or(0.0, |n| logit(n.entail.get()));
     let contradict = |nli: Option<Nli>| nli.map_or(0.0, |n| logit(n.contradict.get()));
     let best_entail = judged
-        .first()
-        .into_iter()
-        .flatten()
-        .map(|n| n.entail.get())
+        .iter()
+        .filter(|((answer, _), _)| *answer == 0)
+        .map(|(_, n)| n.entail.get())
         .fold(None, |best: Option<f64>, x| Some(best.map_or(x, |b| b.max(x))));
     // Where the reader read something else, it prefers that; -10 nats is beyond what it gives to what it read.
     let reading = |j: &Judged| j.reading.map_or(-10.0, |r| r.clamp(-10.0, 10.0));
