@@ -75,7 +75,9 @@ async fn the_reader_reads_and_the_gate_repairs() {
         Passage::new("v", "Clara Vogt", "Clara Vogt was a painter who drew the Hallberg tower many times."),
     ];
     let retriever = Arc::new(ListRetriever::new(passages, &Limits::default()).unwrap());
-    let repair = Repair::without_model(retriever, own::encoder_gate(base).unwrap(), RepairConfig::default());
+    let mut config = RepairConfig::default();
+    config.encoder_gate.threshold = Some(0.2);
+    let repair = Repair::without_model(retriever, own::encoder_gate(base).unwrap(), config);
     let report = repair.repair(&Question::new(question), "Clara Vogt").await.unwrap();
     assert_eq!((report.answer.as_str(), report.reason), ("Anton Reiss", Reason::Accepted));
     let report = repair.repair(&Question::new(question), "Anton Reiss").await.unwrap();
