@@ -20,15 +20,32 @@ pub struct Nli {
 }
 
 impl Nli {
+    /// What evidence says that says nothing.
+    pub const NEUTRAL: Self =
+        Self { entail: Probability::ZERO, neutral: Probability::ONE, contradict: Probability::ZERO };
+
+    /// What the windows of one premise say together: it settles the hypothesis as far as the window that does so most.
+    /// The greatest probabilities of entailment and contradiction and the least of neutral are taken and brought to one;
+    /// without a window it is neutral.
+    pub fn over_windows(windows: &[Self]) -> Self {
+        match windows {
+            [] => Self::NEUTRAL,
+            [one] => *one,
+            several => {
+                let most = |of: fn(&Self) -> Probability| {
+                    several.iter().map(|nli| of(nli).get()).fold(0.0, f64::max)
+                };
+                let neutral = several.iter().map(|nli| nli.neutral.get()).fold(1.0, f64::min);
+                Self::from_weights(most(|nli| nli.entail), neutral, most(|nli| nli.contradict))
+            }
+        }
+    }
+
     /// The distribution proportional to three non-negative weights; all zero (or not finite) gives "neutral".
     pub fn from_weights(entail: f64, neutral: f64, contradict: f64) -> Self {
         let sum = entail + neutral + contradict;
         if !(sum.is_finite() && sum > 0.0) {
-            return Self {
-                entail: Probability::ZERO,
-                neutral: Probability::ONE,
-                contradict: Probability::ZERO,
-            };
+            return Self::NEUTRAL;
         }
         Self {
             entail: Probability::clamped(entail / sum),
@@ -117,6 +134,19 @@ mod tests {
         assert_eq!(nli_order(&["LABEL_0", "LABEL_1", "LABEL_2"]), None);
         assert_eq!(nli_order(&["entailment", "entailment", "contradiction"]), None);
         assert_eq!(nli_order(&["entailment", "not_entailment"]), None);
+    }
+
+    #[test]
+    fn windows_settle_as_far_as_one_of_them_does() {
+        let silent = Nli::from_weights(0.05, 0.9, 0.05);
+        let against = Nli::from_weights(0.1, 0.2, 0.7);
+        assert_eq!(Nli::over_windows(&[]), Nli::NEUTRAL);
+        assert_eq!(Nli::over_windows(&[against]), against);
+        let both = Nli::over_windows(&[silent, against, silent]);
+        assert!(
+            (both.contradict.get() - 0.7).abs() < 1e-9 && (both.neutral.get() - 0.2).abs() < 1e-9,
+            "{both:?}"
+        );
     }
 
     #[tokio::test]

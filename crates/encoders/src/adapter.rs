@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::files::temporary_in;
-use crate::fusion::Fusion;
+use crate::fusion::{Fusion, log_softmax};
 
 /// The version of the file format.
 pub const FORMAT: u32 = 1;
@@ -74,10 +74,7 @@ impl Calibration {
         for ((scaled, logit), offset) in scaled.iter_mut().zip(logits).zip(self.offsets) {
             *scaled = f64::from(logit + offset) / temperature;
         }
-        let most = scaled.iter().copied().fold(f64::MIN, f64::max);
-        let weights = scaled.map(|x| (x - most).exp());
-        let sum: f64 = weights.iter().sum();
-        weights.map(|x| x / sum)
+        log_softmax(scaled).map(f64::exp)
     }
 }
 

@@ -58,11 +58,6 @@ pub fn file_sha256(path: &Path) -> Result<String> {
     Ok(sha256)
 }
 
-/// The SHA-256 of bytes in lower-case hexadecimal.
-pub(crate) fn sha256(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 fn modified_ns(metadata: &Metadata) -> Option<u64> {
     let age = metadata.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
     u64::try_from(age.as_nanos()).ok()

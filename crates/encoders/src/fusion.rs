@@ -91,7 +91,8 @@ impl RulesModel {
     }
 }
 
-fn log_softmax(logits: [f64; 3]) -> [f64; 3] {
+/// Logits as log-probabilities.
+pub(crate) fn log_softmax(logits: [f64; 3]) -> [f64; 3] {
     let most = logits.iter().copied().fold(f64::MIN, f64::max);
     let all = most + logits.iter().map(|x| (x - most).exp()).sum::<f64>().ln();
     logits.map(|x| x - all)

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use counterproof_core::{Entailment, Error, Nli, Probability, Result, UserError};
+use counterproof_core::{Entailment, Error, Nli, Result, UserError, sha256_hex};
 use counterproof_text::language::detect;
 use rayon::prelude::*;
 
@@ -15,7 +15,8 @@ use crate::batches::compute;
 use crate::bert::BertModel;
 use crate::classifier::Head;
 use crate::config::BertConfig;
-use crate::digest::{file_sha256, sha256};
+use crate::digest::file_sha256;
+use crate::fusion::log_softmax;
 use crate::pairs::PairTokenizer;
 use crate::pool::{Cancelled, EncoderOptions, Never, Pool};
 use crate::source::Source;
@@ -138,7 +139,8 @@ impl BertVerifier {
         let folder = || dir.file_name().map(|name| name.to_string_lossy().into_owned());
         let name = options.name.clone().or_else(folder).unwrap_or_else(|| "verifier".to_owned());
         let Calibration { temperature, offsets: [entail, neutral, contradict], fusion } = &calibration;
-        let fusion = fusion.as_ref().map(|f| serde_json::to_vec(f).map(|json| format!("/{}", sha256(&json))));
+        let fusion =
+            fusion.as_ref().map(|f| serde_json::to_vec(f).map(|json| format!("/{}", sha256_hex(&json))));
         let fusion =
             fusion.transpose().map_err(|e| Error::failed("naming a verifier", e))?.unwrap_or_default();
         let identity =
@@ -281,38 +283,21 @@ impl Shared {
         logits: &[[f32; 3]],
     ) -> Judgement {
         let joined = match logits {
-            [] => {
-                let nli = Nli {
-                    entail: Probability::ZERO,
-                    neutral: Probability::ONE,
-                    contradict: Probability::ZERO,
-                };
-                return Judgement { nli, logits: [0.0; 3], windows: 0 };
-            }
+            [] => return Judgement { nli: Nli::NEUTRAL, logits: [0.0; 3], windows: 0 },
             [logits] => *logits,
-            several => most_decided(several.iter().map(|logits| log_softmax(*logits))),
+            several => most_decided(several),
         };
-        let [entail, neutral, contradict] = match &self.calibration.fusion {
-            None => self.calibration.probabilities(joined),
+        let nli = |[entail, neutral, contradict]: [f64; 3]| Nli::from_weights(entail, neutral, contradict);
+        let nli = match &self.calibration.fusion {
+            None => nli(self.calibration.probabilities(joined)),
             Some(fusion) => {
-                let of = |(text, logits): (&Range<usize>, &[f32; 3])| {
-                    let shown = premise.get(text.clone()).unwrap_or(premise);
-                    fusion.judge(*logits, shown, hypothesis)
-                };
-                let mut windows = texts.iter().zip(logits).map(of);
-                if logits.len() == 1 {
-                    windows.next().unwrap_or_default()
-                } else {
-                    let logs = windows.map(|p| p.map(|x| x.max(1e-12).ln() as f32));
-                    log_softmax(most_decided(logs)).map(|x| f64::from(x).exp())
-                }
+                let windows = texts.iter().zip(logits).map(|(text, logits)| {
+                    nli(fusion.judge(*logits, premise.get(text.clone()).unwrap_or(premise), hypothesis))
+                });
+                Nli::over_windows(&windows.collect::<Vec<_>>())
             }
         };
-        Judgement {
-            nli: Nli::from_weights(entail, neutral, contradict),
-            logits: joined,
-            windows: logits.len(),
-        }
+        Judgement { nli, logits: joined, windows: logits.len() }
     }
 }
 
@@ -324,14 +309,11 @@ struct Window {
 }
 
 /// What windows say together: the greatest log-probabilities of "entailed" and "contradicted", the least of "neutral".
-fn most_decided(windows: impl Iterator<Item = [f32; 3]>) -> [f32; 3] {
-    windows.fold([f32::NEG_INFINITY, 0.0, f32::NEG_INFINITY], |[e, n, c], [entail, neutral, contradict]| {
+fn most_decided(windows: &[[f32; 3]]) -> [f32; 3] {
+    let logs = windows.iter().map(|logits| log_softmax(logits.map(f64::from)));
+    let start = [f64::NEG_INFINITY, 0.0, f64::NEG_INFINITY];
+    let joined = logs.fold(start, |[e, n, c], [entail, neutral, contradict]| {
         [e.max(entail), n.min(neutral), c.max(contradict)]
-    })
-}
-
-fn log_softmax(logits: [f32; 3]) -> [f32; 3] {
-    let most = logits.iter().copied().fold(f32::MIN, f32::max);
-    let sum: f32 = logits.iter().map(|x| (x - most).exp()).sum();
-    logits.map(|x| x - most - sum.ln())
+    });
+    joined.map(|x| x as f32)
 }

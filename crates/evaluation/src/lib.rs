@@ -17,4 +17,4 @@ pub use short_answer::{
     squad_exact_match, squad_f1, supporting_facts, token_f1,
 };
 pub use simpleqa::{Grade, OFFLINE_GRADER, SimpleQaScore, cohen_kappa, grade_offline};
-pub use statistics::{Interval, mcnemar_exact, wilson};
+pub use statistics::{Interval, auroc, mcnemar_exact, wilson};

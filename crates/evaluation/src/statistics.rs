@@ -43,11 +43,35 @@ pub fn mcnemar_exact(b: u64, h: u64) -> f64 {
     (2.0 * sum).min(1.0)
 }
 
+/// The area under the ROC curve: the probability that a number of `high` is above one of `low`, ties counted half (Mann
+/// and Whitney, 1947). `None` where one of the two is empty.
+pub fn auroc(high: &[f64], low: &[f64]) -> Option<f64> {
+    let mut all: Vec<(f64, bool)> =
+        high.iter().map(|x| (*x, true)).chain(low.iter().map(|x| (*x, false))).collect();
+    all.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let (mut below, mut wins) = (0.0, 0.0);
+    for tied in all.chunk_by(|(a, _), (b, _)| a == b) {
+        let highs = tied.iter().filter(|(_, high)| *high).count() as f64;
+        let lows = tied.len() as f64 - highs;
+        wins += highs * (below + 0.5 * lows);
+        below += lows;
+    }
+    let pairs = high.len() as f64 * low.len() as f64;
+    (pairs > 0.0).then(|| wins / pairs)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_area_is_the_share_of_pairs_in_order() {
+        assert_eq!(auroc(&[2.0, 3.0], &[1.0, 0.0]), Some(1.0));
+        assert_eq!(auroc(&[1.0, 2.0], &[1.0]), Some(0.75));
+        assert_eq!(auroc(&[], &[1.0]), None);
+    }
 
     #[test]
     fn wilson_at_the_ends_is_an_interval() {

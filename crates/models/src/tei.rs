@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use counterproof_core::{Entailment, Nli, Probability, Result, UserError, nli_order};
+use counterproof_core::{Entailment, Nli, Result, UserError, nli_order};
 use counterproof_text::sentences::sentences;
 use serde_json::{Value, json};
 
@@ -124,19 +124,7 @@ impl Entailment for TeiVerifier {
         }
         let join = |own: Vec<usize>| {
             let all: Vec<Nli> = own.into_iter().filter_map(|i| judged.get(i).copied()).collect();
-            match all.as_slice() {
-                [] => Nli {
-                    entail: Probability::ZERO,
-                    neutral: Probability::ONE,
-                    contradict: Probability::ZERO,
-                },
-                [one] => *one,
-                several => {
-                    let most = |of: fn(&Nli) -> f64| several.iter().map(of).fold(0.0, f64::max);
-                    let neutral = several.iter().map(|nli| nli.neutral.get()).fold(1.0, f64::min);
-                    Nli::from_weights(most(|nli| nli.entail.get()), neutral, most(|nli| nli.contradict.get()))
-                }
-            }
+            Nli::over_windows(&all)
         };
         Ok(windows.into_iter().map(join).collect())
     }

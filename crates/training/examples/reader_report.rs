@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use counterproof_datasets::Collection;
 use counterproof_encoders::{BertReader, EncoderOptions, ScoredSpan};
-use counterproof_evaluation::{squad_exact_match, squad_f1, token_f1, wilson};
+use counterproof_evaluation::{auroc, squad_exact_match, squad_f1, token_f1, wilson};
 use counterproof_text::normalise::squad;
 use counterproof_training::data::reader::{self, ReaderOptions};
 use counterproof_training::examples::SpanExample;
@@ -78,7 +78,7 @@ fn main() {
             100.0 * (f1 - half),
             100.0 * (f1 + half),
             without.len(),
-            auroc(&with, &without),
+            auroc(&with, &without).unwrap_or(f64::NAN),
             100.0 * decided.iter().map(|(em, _)| em).sum::<f64>() / n,
             100.0 * decided.iter().map(|(_, f1)| f1).sum::<f64>() / n,
         );
@@ -157,13 +157,4 @@ fn mean_and_half(x: &[f64]) -> (f64, f64) {
     let mean = x.iter().sum::<f64>() / n;
     let variance = x.iter().map(|x| (x - mean) * (x - mean)).sum::<f64>() / (n - 1.0).max(1.0);
     (mean, 1.96 * (variance / n).sqrt())
-}
-
-/// The probability that a number of `high` is above one of `low`, ties counted half.
-fn auroc(high: &[f64], low: &[f64]) -> f64 {
-    let wins: f64 = high
-        .iter()
-        .flat_map(|h| low.iter().map(move |l| if h > l { 1.0 } else { 0.5 * f64::from(u8::from(h == l)) }))
-        .sum();
-    wins / (high.len() * low.len()).max(1) as f64
 }

@@ -19,7 +19,7 @@ use std::io::Write as _;
 
 use counterproof_datasets::Collection;
 use counterproof_encoders::{BertVerifier, EncoderOptions};
-use counterproof_evaluation::wilson;
+use counterproof_evaluation::{auroc, wilson};
 use counterproof_training::data::verifier::{self, Part, VerifierOptions};
 use counterproof_training::examples::{Label, PairExample, Target};
 use counterproof_training::recipe;
@@ -52,21 +52,10 @@ fn macro_f1(rows: &[(usize, usize)]) -> f64 {
 }
 
 /// Area under the ROC curve of "supported" against "refuted" by the difference of their probabilities.
-fn auc(rows: &[(usize, f64)]) -> f64 {
-    let (mut wins, mut pairs) = (0.0, 0.0);
-    for (_, s) in rows.iter().filter(|(gold, _)| *gold == 0) {
-        for (_, r) in rows.iter().filter(|(gold, _)| *gold == 2) {
-            pairs += 1.0;
-            wins += if s > r {
-                1.0
-            } else if s == r {
-                0.5
-            } else {
-                0.0
-            };
-        }
-    }
-    if pairs == 0.0 { f64::NAN } else { wins / pairs }
+fn area(rows: &[(usize, f64)]) -> f64 {
+    let of =
+        |class: usize| rows.iter().filter(|(gold, _)| *gold == class).map(|(_, x)| *x).collect::<Vec<f64>>();
+    auroc(&of(0), &of(2)).unwrap_or(f64::NAN)
 }
 
 fn main() {
@@ -197,7 +186,7 @@ fn report(
                 macro_f1(&rows),
                 decisive.len(),
                 decided as f64 / decisive.len().max(1) as f64,
-                auc(&decisive),
+                area(&decisive),
             );
             if name == part.name {
                 for (e, (gold, predicted)) in examples.iter().zip(&rows) {

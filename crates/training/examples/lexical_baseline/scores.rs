@@ -1,6 +1,6 @@
 //! Accuracy, macro-F1 and the area under the curve, over the classes that a set has.
 
-use counterproof_evaluation::wilson;
+use counterproof_evaluation::{auroc, wilson};
 use counterproof_training::examples::{Label, PairExample, Target};
 
 /// The class of a pair, and -1 for "not entailed", which counts as right when entailment is not chosen.
@@ -99,21 +99,9 @@ impl Scores {
 
 /// The chance that an entailed pair scores above a contradicted one, ties counting half.
 fn auc(truths: &[i32], predicted: &[[f64; 3]]) -> Option<f64> {
-    let mut scored: Vec<(f64, bool)> = truths
-        .iter()
-        .zip(predicted)
-        .filter(|(t, _)| **t == 0 || **t == 2)
-        .map(|(t, p)| (p[0] / (p[0] + p[2]).max(1e-12), *t == 0))
-        .collect();
-    scored.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let (mut sum, mut at) = (0.0, 0);
-    while at < scored.len() {
-        let end = at + scored[at..].iter().take_while(|s| s.0 == scored[at].0).count();
-        let rank = (at + 1 + end) as f64 / 2.0;
-        sum += rank * scored[at..end].iter().filter(|s| s.1).count() as f64;
-        at = end;
-    }
-    let ours = scored.iter().filter(|s| s.1).count() as f64;
-    let theirs = scored.len() as f64 - ours;
-    (ours > 0.0 && theirs > 0.0).then(|| (sum - ours * (ours + 1.0) / 2.0) / (ours * theirs))
+    let of = |class: i32| -> Vec<f64> {
+        let rows = truths.iter().zip(predicted).filter(|(t, _)| **t == class);
+        rows.map(|(_, p)| p[0] / (p[0] + p[2]).max(1e-12)).collect()
+    };
+    auroc(&of(0), &of(2))
 }
