@@ -164,7 +164,7 @@ pub(crate) struct SearchArgs {
 }
 
 /// Which model is asked.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct ModelArgs {
     /// The model: openai:NAME, anthropic:NAME, http://HOST/v1#NAME, gguf:FILE-OR-NAME, recorded:FILE, a name from the
     /// settings, or none: a reader and a verifier of the size of an encoder then decide [default: none]

@@ -31,7 +31,7 @@ pub(crate) async fn run(verb: &'static str, args: &BatchArgs, context: &Context)
     let model =
         context.display.waiting("loading the model", Model::open(&args.method.choice, context)).await?;
     let worker = Worker {
-        config: repair::config(&args.method, model.price, context)?,
+        config: repair::config(&args.method, &model, context)?,
         retriever,
         limits: context.limits().clone(),
         explain: args.method.explain,

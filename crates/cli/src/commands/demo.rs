@@ -20,7 +20,7 @@ use crate::commands::index::{told, with_progress};
 use crate::commands::repair::method;
 use crate::context::{BASE_ENCODER, Context};
 use crate::error::{Failure, Outcome};
-use crate::model::Model;
+use crate::model::{Model, NO_MODEL};
 use crate::progress::Pulling;
 use crate::style::{BAD, BOLD, DIM, GOOD, paint};
 use crate::{print_json, render};
@@ -32,7 +32,7 @@ const RECORDED_NOTE: &str = "Going on with what a tiny language model said when 
 /// Part of the program, so that the demo runs where nothing can be fetched.
 const SMALL_CORPUS: &str = include_str!("../../../../examples/corpus/facts.jsonl");
 const QUESTIONS: &str = include_str!("../../../../examples/demo/questions.jsonl");
-/// Made by `counterproof demo --small --record examples/demo/smollm2.jsonl`.
+/// Made by `counterproof demo --small --model gguf:smollm2-135m-instruct --record examples/demo/smollm2.jsonl`.
 const RECORDING: &str = include_str!("../../../../examples/demo/smollm2.jsonl");
 
 /// A line of the demo's list.
@@ -225,7 +225,9 @@ async fn decider(store: &ModelStore, args: &DemoArgs, context: &Context) -> Resu
         context.note(&format!("{error}\n{RECORDED_NOTE}"));
         return Ok(None);
     }
-    Model::encoders(context).await.map(Some)
+    Model::open(&ModelArgs { model: Some(NO_MODEL.to_owned()), ..args.choice.clone() }, context)
+        .await
+        .map(Some)
 }
 
 /// The tiny model's token scores over the small corpus, as they were recorded.

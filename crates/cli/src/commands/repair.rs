@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use counterproof::methods::repair::{GateKind, Reason, Repair, RepairConfig, RepairReport};
-use counterproof::{Error, ErrorBody, Event, Price, Question, Result, Retriever};
+use counterproof::{Error, ErrorBody, Event, Question, Result, Retriever};
 use serde_json::json;
 
 use crate::args::{AskArgs, Gate, MethodArgs, RepairArgs};
@@ -15,7 +15,7 @@ use crate::model::Model;
 use crate::{print_json, render};
 
 /// The parameters of a repair: the settings, then the flags.
-pub(crate) fn config(args: &MethodArgs, price: Option<Price>, context: &Context) -> Result<RepairConfig> {
+pub(crate) fn config(args: &MethodArgs, model: &Model, context: &Context) -> Result<RepairConfig> {
     let mut config = context.config.repair.clone();
     if let Some(k) = args.k {
         context.limits().check_k(k)?;
@@ -32,10 +32,28 @@ pub(crate) fn config(args: &MethodArgs, price: Option<Price>, context: &Context)
     if let Some(harm) = config.encoder_gate.max_harm.filter(|h| !(0.0..=1.0).contains(h)) {
         return Err(Error::invalid("--max-harm", format!("{harm} is not a share between 0 and 1")));
     }
+    match &model.encoders {
+        None if args.max_harm.is_some() => {
+            return Err(Error::invalid("--max-harm", "it is about --model none; a language model was named"));
+        }
+        Some(_) if args.gate.is_some() => {
+            return Err(Error::invalid("--gate", "it is about a language model, and --model none asks none"));
+        }
+        Some(gate) => {
+            let (least, asked) = (gate.calibration().least_harm(), config.encoder_gate.max_harm);
+            if let Some(harm) = asked.filter(|harm| *harm < least) {
+                context.note(&format!(
+                    "a harm of {harm} is less than the calibration can promise with 95 % confidence ({least:.3}): every \
+                     answer is kept; fit it to more questions with `counterproof train calibrator`"
+                ));
+            }
+        }
+        None => {}
+    }
     for part in &args.ablate {
         config.ablate(part)?;
     }
-    config.price = price.or(config.price);
+    config.price = model.price.or(config.price);
     Ok(config)
 }
 
@@ -82,7 +100,7 @@ async fn one(question: &str, draft: Option<&str>, args: &MethodArgs, context: &C
     let question = Question::new(question);
     let retriever = context.retriever(&args.evidence).await?;
     let model = context.display.waiting("loading the model", Model::open(&args.choice, context)).await?;
-    let config = config(args, model.price, context)?;
+    let config = config(args, &model, context)?;
     let method = method(retriever, &model, config, context);
     if args.dry_run {
         return estimate(&method, [(&question, draft)], &model, context);

@@ -297,8 +297,14 @@ impl EncoderGate {
             "beats_draft",
             if revise { RuleOutcome::Passed } else { RuleOutcome::Failed },
             format!(
-                "\"{}\" is right and \"{}\" wrong with probability {p:.2}; {threshold:.2} is needed",
-                alternative.answer, comparison.draft.answer
+                "\"{}\" is right and \"{}\" wrong with probability {p:.2}; {}",
+                alternative.answer,
+                comparison.draft.answer,
+                if threshold.is_finite() {
+                    format!("{threshold:.2} is needed")
+                } else {
+                    "the calibration cannot promise so little harm".to_owned()
+                }
             ),
         );
         if !revise {
