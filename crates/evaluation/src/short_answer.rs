@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::Hash;
 
 use counterproof_text::normalise::{nq_open, squad};
+use serde::{Deserialize, Serialize};
 
 use crate::Metric;
 
@@ -13,7 +14,7 @@ pub fn exact_match(prediction: &str, gold: &str) -> bool {
 }
 
 /// Precision, recall and their harmonic mean.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionRecall {
     /// Share of what was predicted that is right.
     pub precision: f64,
@@ -24,14 +25,15 @@ pub struct PrecisionRecall {
 }
 
 impl PrecisionRecall {
-    fn of(common: usize, predicted: usize, gold: usize) -> Self {
+    /// From counts; all 0 when `common` is.
+    pub(crate) fn of(common: usize, predicted: usize, gold: usize) -> Self {
         if common == 0 {
             return Self::default();
         }
         Self::from_parts(common as f64 / predicted as f64, common as f64 / gold as f64)
     }
 
-    fn from_parts(precision: f64, recall: f64) -> Self {
+    pub(crate) fn from_parts(precision: f64, recall: f64) -> Self {
         let f1 = if precision + recall > 0.0 { 2.0 * precision * recall / (precision + recall) } else { 0.0 };
         Self { precision, recall, f1 }
     }

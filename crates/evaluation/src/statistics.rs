@@ -1,8 +1,8 @@
-//! Intervals and tests for shares.
+//! Intervals and tests.
 
 use serde::{Deserialize, Serialize};
 
-/// An interval of a share.
+/// An interval of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Lower end.
@@ -60,6 +60,58 @@ pub fn auroc(high: &[f64], low: &[f64]) -> Option<f64> {
     (pairs > 0.0).then(|| wins / pairs)
 }
 
+/// The 95 % bootstrap percentile interval of a figure over `n` items (Efron, 1979).
+///
+/// `statistic` gets `n` indices below `n`, drawn with replacement, `resamples` times; the ends are the 2.5 % and 97.5 %
+/// points of its values, interpolated linearly. The same seed gives the same interval on every machine. A resample
+/// without a finite value, such as one that lacks a class, is left out. `None` over no items, or when no resample has a
+/// value.
+pub fn bootstrap(
+    n: usize,
+    resamples: usize,
+    seed: u64,
+    mut statistic: impl FnMut(&[usize]) -> Option<f64>,
+) -> Option<Interval> {
+    if n == 0 {
+        return None;
+    }
+    let mut random = SplitMix64(seed);
+    let mut indices = vec![0; n];
+    let mut values: Vec<f64> = Vec::new();
+    for _ in 0..resamples {
+        indices.fill_with(|| random.below(n));
+        values.extend(statistic(&indices).filter(|v| v.is_finite()));
+    }
+    values.sort_by(f64::total_cmp);
+    Some(Interval { low: quantile(&values, 0.025)?, high: quantile(&values, 0.975)? })
+}
+
+/// The point below which a share of `part` of the values lies, interpolated linearly between neighbours (definition 7 of
+/// Hyndman and Fan, 1996). `None` over no values.
+fn quantile(sorted: &[f64], part: f64) -> Option<f64> {
+    let place = sorted.len().checked_sub(1)? as f64 * part;
+    let (below, above) = (sorted.get(place.floor() as usize)?, sorted.get(place.ceil() as usize)?);
+    Some(below + (above - below) * place.fract())
+}
+
+/// SplitMix64 (Steele, Lea and Flood, 2014): its sequence for a seed is fixed for all time.
+struct SplitMix64(u64);
+
+impl SplitMix64 {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A number below `bound`. The bias of the multiplication is below `bound / 2^64`.
+    fn below(&mut self, bound: usize) -> usize {
+        ((u128::from(self.next()) * bound as u128) >> 64) as usize
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -96,7 +148,69 @@ mod tests {
         assert!(p > 0.0 && p < 1e-40, "{p}");
     }
 
+    /// The mean of the values at `indices`.
+    fn mean(values: &[f64], indices: &[usize]) -> Option<f64> {
+        Some(indices.iter().map(|i| values[*i]).sum::<f64>() / indices.len() as f64)
+    }
+
+    #[test]
+    fn the_bootstrap_of_a_share_is_near_its_normal_interval() {
+        let values: Vec<f64> = (0..400).map(|i| f64::from(u8::from(i % 4 == 0))).collect();
+        let interval = bootstrap(400, 4000, 7, |indices| mean(&values, indices)).unwrap();
+        let half = 1.96 * (0.25f64 * 0.75 / 400.0).sqrt();
+        assert!((interval.low - (0.25 - half)).abs() < 0.005, "{interval:?}");
+        assert!((interval.high - (0.25 + half)).abs() < 0.005, "{interval:?}");
+    }
+
+    #[test]
+    fn a_seed_fixes_the_bootstrap() {
+        let values: Vec<f64> = (0..50).map(f64::from).collect();
+        let at = |seed| bootstrap(50, 200, seed, |indices| mean(&values, indices));
+        assert_eq!(at(1), at(1));
+        assert_ne!(at(1), at(2));
+        // The published first numbers of the generator for the seed 1234567.
+        let mut random = SplitMix64(1_234_567);
+        assert_eq!([random.next(), random.next()], [6_457_827_717_110_365_317, 3_203_168_211_198_807_973]);
+    }
+
+    #[test]
+    fn resamples_without_a_value_are_left_out() {
+        let right = [true, false];
+        let area = |indices: &[usize]| {
+            let of =
+                |class| indices.iter().filter(|i| right[**i] == class).map(|i| *i as f64).collect::<Vec<_>>();
+            auroc(&of(true), &of(false))
+        };
+        assert_eq!(bootstrap(2, 100, 3, area), Some(Interval { low: 0.0, high: 0.0 }));
+        assert_eq!(bootstrap(2, 100, 3, |_| None), None);
+        assert_eq!(bootstrap(2, 100, 3, |_| Some(f64::NAN)), None);
+        assert_eq!((bootstrap(0, 100, 3, |_| Some(1.0)), bootstrap(2, 0, 3, |_| Some(1.0))), (None, None));
+    }
+
+    #[test]
+    fn quantiles_lie_between_neighbours() {
+        assert_eq!(quantile(&[1.0, 2.0, 4.0], 0.75), Some(3.0));
+        assert_eq!((quantile(&[5.0], 0.975), quantile(&[], 0.5)), (Some(5.0), None));
+    }
+
     proptest! {
+        #[test]
+        fn a_bootstrap_draws_n_indices_and_stays_in_the_range(
+            values in proptest::collection::vec(-5.0f64..5.0, 1..30),
+            seed in any::<u64>(),
+        ) {
+            let n = values.len();
+            let interval = bootstrap(n, 50, seed, |indices| {
+                assert!(indices.len() == n && indices.iter().all(|i| *i < n));
+                mean(&values, indices)
+            })
+            .unwrap();
+            let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+            let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            prop_assert!(least - 1e-9 <= interval.low && interval.low <= interval.high);
+            prop_assert!(interval.high <= greatest + 1e-9);
+        }
+
         #[test]
         fn mcnemar_is_a_symmetric_probability(b in 0u64..400, h in 0u64..400) {
             let p = mcnemar_exact(b, h);
