@@ -7,6 +7,7 @@
 
 pub mod abstention;
 pub mod answer;
+pub mod claim;
 pub mod conflict;
 pub mod language;
 pub mod mention;

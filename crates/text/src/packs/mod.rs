@@ -13,3 +13,5 @@ pub mod nouns;
 #[rustfmt::skip]
 pub mod polarity;
 pub mod units;
+#[rustfmt::skip]
+pub mod verbs;
