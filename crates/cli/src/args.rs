@@ -194,7 +194,7 @@ pub(crate) struct MethodArgs {
     /// Which gate decides, where a language model is asked
     #[arg(long, value_name = "KIND")]
     pub(crate) gate: Option<Gate>,
-    /// With --model none: the share of right answers that may be spoiled, such as 0.01; less harm means fewer repairs
+    /// With --model none: the share of right answers that may be spoiled, such as 0.02, with 95 % confidence; less harm means fewer repairs
     #[arg(long, value_name = "SHARE")]
     pub(crate) max_harm: Option<f64>,
     /// Take a part of the method out, to see what it is worth (may be given more than once)

@@ -67,6 +67,41 @@ pub fn mentions(text: &str, wanted: QuestionType) -> Vec<Mention> {
     distinct(text, found)
 }
 
+/// The answer of the kind `wanted` within the words that a reader read, which may carry a description along: "fifth
+/// Mughal emperor, Shah Jahan" answers who with "Shah Jahan", "1994 to 1999" in what year with "1994". `None` where the
+/// words are of another kind, as "English" is for who.
+pub fn narrowed(words: &str, wanted: QuestionType) -> Option<&str> {
+    let found = mentions(words, wanted);
+    let text = |mention: &Mention| mention.span.slice(words);
+    match (wanted, found.as_slice()) {
+        (QuestionType::YesNo | QuestionType::Other, _) => Some(words),
+        // "Orville and Wilbur Wright": the first of them is half a name.
+        (QuestionType::Who, [only]) if is_joined(words.get(..only.span.start()).unwrap_or_default()) => {
+            Some(words)
+        }
+        (_, [only]) => text(only),
+        (QuestionType::Year, [first, ..]) => text(first),
+        (QuestionType::Year | QuestionType::When | QuestionType::Number, []) => None,
+        (QuestionType::Who | QuestionType::Where, []) if names::are_peoples(words) => None,
+        (QuestionType::Who, [.., last]) if described(words, last.span) => text(last),
+        _ => Some(words),
+    }
+}
+
+/// Whether what stands before a name joins another one to it.
+fn is_joined(before: &str) -> bool {
+    let before = before.trim_end();
+    before.starts_with(char::is_uppercase) && (before.ends_with(" and") || before.ends_with('&'))
+}
+
+/// Whether the words are a name after a comma, and a description that starts with a small letter before it.
+fn described(words: &str, name: ByteSpan) -> bool {
+    let ends = words.get(name.end()..).is_some_and(|rest| rest.trim().is_empty());
+    let before = words.get(..name.start()).unwrap_or_default().trim_end();
+    let descriptive = before.trim_start_matches("the ").starts_with(char::is_lowercase);
+    ends && descriptive && before.matches(',').count() == 1 && before.ends_with(',')
+}
+
 /// Orders the spans and keeps each wording once.
 fn distinct(text: &str, mut found: Vec<(ByteSpan, MentionKind)>) -> Vec<Mention> {
     found.sort_by_key(|(span, _)| (span.start(), std::cmp::Reverse(span.end())));

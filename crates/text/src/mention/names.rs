@@ -503,3 +503,9 @@ impl Reader {
         out
     }
 }
+
+/// Whether `words` name a people, faith or language and nothing else.
+pub(super) fn are_peoples(words: &str) -> bool {
+    let lexemes = lex(words);
+    !lexemes.is_empty() && lexemes.iter().all(|l| PEOPLES.contains(l.text.as_str()))
+}

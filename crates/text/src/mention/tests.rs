@@ -93,3 +93,28 @@ fn enormous_texts_are_read_in_linear_time() {
         }
     }
 }
+
+#[test]
+fn what_was_read_is_narrowed_to_the_answer() {
+    use QuestionType::{Entity, Number, When, Where, Who, Year};
+    for (words, wanted, answer) in [
+        ("fifth Mughal emperor, Shah Jahan", Who, Some("Shah Jahan")),
+        ("the fifth Mughal emperor, Shah Jahan", Who, Some("Shah Jahan")),
+        ("Orville and Wilbur Wright", Who, Some("Orville and Wilbur Wright")),
+        (
+            "Simon Cowell, Amanda Holden and Alesha Dixon",
+            Who,
+            Some("Simon Cowell, Amanda Holden and Alesha Dixon"),
+        ),
+        ("English", Who, None),
+        ("the Ottoman", Where, Some("the Ottoman")),
+        ("English", Entity, Some("English")),
+        ("the audience", Who, Some("the audience")),
+        ("1994 to 1999", Year, Some("1994")),
+        ("in the spring of 1994", Year, Some("1994")),
+        ("recently", When, None),
+        ("many", Number, None),
+    ] {
+        assert_eq!(narrowed(words, wanted), answer, "{words}");
+    }
+}
