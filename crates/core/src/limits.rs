@@ -39,15 +39,27 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Checks a question or claim: not blank, and within its bound.
+    /// Checks a question: not blank, and within its bound.
     ///
     /// # Errors
     /// A user's error that names what is wrong.
     pub fn check_question(&self, text: &str) -> Result<()> {
+        self.check_asked("question", text)
+    }
+
+    /// Checks a claim, as [`check_question`](Self::check_question).
+    ///
+    /// # Errors
+    /// A user's error that names what is wrong.
+    pub fn check_claim(&self, text: &str) -> Result<()> {
+        self.check_asked("claim", text)
+    }
+
+    fn check_asked(&self, what: &'static str, text: &str) -> Result<()> {
         if text.trim().is_empty() {
-            return Err(UserError::Empty { what: "question" }.into());
+            return Err(UserError::Empty { what }.into());
         }
-        within("max_question_bytes", "question", text.len(), self.max_question_bytes)
+        within("max_question_bytes", what, text.len(), self.max_question_bytes)
     }
 
     /// Checks a draft answer. An empty draft is allowed: it counts as an abstention.

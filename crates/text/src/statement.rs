@@ -21,6 +21,35 @@ pub fn statement(question: &str, answer: &str) -> String {
     format!("{question}{JOINT}{answer}{stop}")
 }
 
+/// Evidence as a verifier reads it: `Title. text`, or the text alone where there is no title or the text begins with
+/// it. The verifier was trained on this form.
+pub fn premise(title: &str, text: &str) -> String {
+    let starts = text.get(..title.len()).is_some_and(|head| head.eq_ignore_ascii_case(title));
+    if title.is_empty() || starts {
+        return text.to_owned();
+    }
+    let stop = if title.ends_with(['.', '!', '?']) { "" } else { "." };
+    format!("{title}{stop} {text}")
+}
+
+/// Pieces of evidence, each `(title, text)`, as one [`premise`]: a title only where it changes, blank pieces left out.
+pub fn joined_premise<'a>(pieces: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut out = String::new();
+    let mut last = None;
+    for (title, text) in pieces.into_iter().filter(|(_, text)| !text.trim().is_empty()) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        if last == Some(title) {
+            out.push_str(text);
+        } else {
+            out.push_str(&premise(title, text));
+        }
+        last = Some(title);
+    }
+    out
+}
+
 /// A statement taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parts<'a> {

@@ -1,5 +1,6 @@
 //! Sets of claims with evidence.
 
+use counterproof_text::statement::{joined_premise, premise};
 use serde::{Deserialize, Serialize};
 
 mod climate_fever;
@@ -60,32 +61,13 @@ impl Evidence {
 
     /// `Title. text`, as passages are read; the text alone where there is no title, or where the text begins with it.
     pub fn with_title(&self) -> String {
-        let starts =
-            self.text.get(..self.title.len()).is_some_and(|head| head.eq_ignore_ascii_case(&self.title));
-        if self.title.is_empty() || starts {
-            return self.text.clone();
-        }
-        let stop = if self.title.ends_with(['.', '!', '?']) { "" } else { "." };
-        format!("{}{stop} {}", self.title, self.text)
+        premise(&self.title, &self.text)
     }
 }
 
 /// The pieces as one premise, a title only where it changes.
 pub fn join_evidence(pieces: &[Evidence]) -> String {
-    let mut out = String::new();
-    let mut title = None;
-    for piece in pieces.iter().filter(|p| !p.text.trim().is_empty()) {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        if title == Some(piece.title.as_str()) {
-            out.push_str(&piece.text);
-        } else {
-            out.push_str(&piece.with_title());
-        }
-        title = Some(piece.title.as_str());
-    }
-    out
+    joined_premise(pieces.iter().map(|p| (p.title.as_str(), p.text.as_str())))
 }
 
 #[cfg(test)]

@@ -3,8 +3,8 @@
 use counterproof_core::{CompletionRequest, LanguageModel, Question, Result, Sampling};
 use counterproof_text::answer::clean_answer;
 
-use super::ledger::Ledger;
 use super::{Pool, RepairConfig, prompts};
+use crate::ledger::Ledger;
 
 /// The stage name of the draft in traces and costs.
 pub(super) const STAGE: &str = "draft";

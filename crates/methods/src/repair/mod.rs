@@ -10,7 +10,6 @@ mod config;
 mod draft;
 mod estimate;
 mod gate;
-mod ledger;
 mod locate;
 mod normal;
 mod pipeline;
@@ -22,13 +21,13 @@ mod report;
 mod rules;
 mod veto;
 
+pub use crate::ledger::Ledger;
 pub use config::{Ablations, EncoderGateConfig, GateKind, RepairConfig, ScoreGateConfig};
 pub use estimate::Estimate;
 pub use gate::{
     Alternative, CalibrationRow, Candidate, Comparison, Contest, EncoderGate, EvidenceSentence, FEATURES,
-    Gate, GateCalibration, GateCase, Gathered, Judged, Ruling, ScoreGate, TextGate, gather, upper_bound,
+    Gate, GateCalibration, GateCase, Gathered, Judged, Ruling, ScoreGate, TextGate, gather,
 };
-pub use ledger::Ledger;
 pub use locate::{EvidenceRef, Located, best_sentence, locate};
 pub use normal::normalise;
 pub use pipeline::Repair;

@@ -11,10 +11,10 @@ use counterproof_text::answer::clean_answer;
 use counterproof_text::question::{QuestionTyper, RuleTyper};
 
 use super::gate::{Comparison, EncoderGate, Gate, GateCase, Ruling, ScoreGate, TextGate, holds};
-use super::ledger::{Ledger, Search};
 use super::report::{REPAIR_SCHEMA, RepairReport};
 use super::rules::{Case, means_the_same, validate};
 use super::{Decision, GateKind, Pool, QueryRole, Reason, RepairConfig, draft, normalise, queries, veto};
+use crate::ledger::{Ledger, Search};
 
 const RETRIEVE: &str = "retrieve";
 
@@ -325,7 +325,7 @@ impl Repair {
         }
         // The question is searched once, for the larger of the two numbers: its best k_b are R0.
         let k_question = config.k_b.max(config.k_r);
-        let mut searches: Vec<Search> = Vec::new();
+        let mut searches: Vec<Search<QueryRole>> = Vec::new();
         if let Some((role, query)) = asked.filter(|_| first.is_none() || k_question > config.k_b) {
             searches.push(Search { stage: RETRIEVE, role, query, k: k_question });
         }

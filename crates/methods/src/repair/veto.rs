@@ -1,16 +1,15 @@
 //! A verifier's veto on what a language model proposes: a revision whose own evidence contradicts it does not stand.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use counterproof_core::{Entailment, Event, Question, Result, RuleOutcome, StageCost};
+use counterproof_core::{Entailment, Question, Result, RuleOutcome};
 use counterproof_text::sentences::sentences;
 use counterproof_text::statement::statement;
 use serde::{Deserialize, Serialize};
 
 use super::Pool;
-use super::ledger::{Ledger, elapsed_ms};
 use super::locate::Located;
+use crate::ledger::{Ledger, Stated};
 
 const STAGE: &str = "veto";
 
@@ -46,17 +45,10 @@ pub(super) async fn stands(
     let Some(evidence) = around(&passage.text, located.span.start()) else { return Ok(true) };
     let evidence =
         if passage.title.is_empty() { evidence.to_owned() } else { format!("{}. {evidence}", passage.title) };
-    let start = Instant::now();
-    let judged = verifier.judge(&[(evidence.as_str(), statement(&question.text, answer).as_str())]).await?;
-    let wall_ms = elapsed_ms(start);
-    ledger.cost.add(STAGE, StageCost { wall_ms, ..StageCost::default() });
+    let claim = statement(&question.text, answer);
+    let stated = Stated { name: passage.id.clone(), premise: &evidence, statement: &claim, told: answer };
+    let judged = ledger.judge(STAGE, &**verifier, &[stated]).await?;
     let Some(nli) = judged.first().copied() else { return Ok(true) };
-    ledger.trace.push(Event::Judged {
-        stage: STAGE.to_owned(),
-        model: verifier.identity().to_owned(),
-        judged: vec![(passage.id.clone(), answer.to_owned(), nli)],
-        wall_ms,
-    });
     let stands = nli.contradict.get() < config.contradicted && nli.entail.get() >= config.entailed;
     ledger.trace.rule(
         STAGE,

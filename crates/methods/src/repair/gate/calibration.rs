@@ -4,6 +4,8 @@ use counterproof_core::{Error, Result};
 use counterproof_logistic::Logistic;
 use serde::{Deserialize, Serialize};
 
+use crate::bound::upper_bound;
+
 /// What is weighed for an alternative to the draft. Readings are in nats, judgements in logits (log-odds).
 pub const FEATURES: [&str; 15] = [
     "reading",
@@ -179,28 +181,6 @@ impl GateCalibration {
     }
 }
 
-/// The one-sided 95 % upper bound of a rate after `events` in `n` (Clopper and Pearson, Biometrika 26, 1934).
-pub fn upper_bound(events: usize, n: usize) -> f64 {
-    if n == 0 || events >= n {
-        return 1.0;
-    }
-    // The rate at which `events` or fewer come with probability 0.05.
-    let at_most = |p: f64| {
-        let (mut term, mut sum) = ((1.0 - p).ln() * n as f64, 0.0);
-        for k in 0..=events {
-            sum += term.exp();
-            term += ((n - k) as f64 / (k + 1) as f64).ln() + (p / (1.0 - p)).ln();
-        }
-        sum
-    };
-    let (mut low, mut high) = (0.0, 1.0);
-    for _ in 0..60 {
-        let middle = f64::midpoint(low, high);
-        if at_most(middle) > 0.05 { low = middle } else { high = middle }
-    }
-    high
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -215,15 +195,6 @@ mod tests {
             threshold: 0.5,
             right_drafts,
         }
-    }
-
-    #[test]
-    fn the_bound_is_that_of_clopper_and_pearson() {
-        // The rule of three: nothing in 300 leaves 1 % possible.
-        assert!((upper_bound(0, 300) - 0.00994).abs() < 1e-4);
-        assert!((upper_bound(0, 10) - 0.2589).abs() < 1e-4);
-        assert!((upper_bound(5, 100) - 0.1023).abs() < 1e-3);
-        assert_eq!(upper_bound(10, 10), 1.0);
     }
 
     #[test]

@@ -16,14 +16,14 @@ use counterproof_core::{
     SpanReader, StageCost,
 };
 use counterproof_text::answer::clean_answer;
-use counterproof_text::mention::mentions;
+use counterproof_text::mention::narrowed;
 use counterproof_text::statement::statement;
 use serde::Serialize;
 
 use super::alternatives::{Alternative, EvidenceSentence, Gathered, gather, sentence_at};
 use super::calibration::{FEATURES, GateCalibration, logit};
 use super::{Gate, GateCase, Ruling};
-use crate::repair::ledger::{Ledger, elapsed_ms};
+use crate::ledger::{Ledger, Stated, elapsed_ms};
 use crate::repair::locate::EvidenceRef;
 use crate::repair::rules::{Proposal, means_the_same};
 use crate::repair::veto::around;
@@ -251,33 +251,23 @@ impl EncoderGate {
             of_draft.chain(own.filter_map(|(answer, window)| Some((answer, (*window)?)))).collect();
         let statements: Vec<String> =
             answers.iter().map(|answer| statement(&case.question.text, answer)).collect();
-        let pairs: Vec<(&str, &str)> = places
+        let stated: Option<Vec<Stated<'_>>> = places
             .iter()
-            .filter_map(|(answer, window)| {
-                Some((windows.texts.get(*window)?.as_str(), statements.get(*answer)?.as_str()))
+            .map(|(answer, window)| {
+                Some(Stated {
+                    name: case.pool.get(*windows.passages.get(*window)?)?.id.clone(),
+                    premise: windows.texts.get(*window)?,
+                    statement: statements.get(*answer)?,
+                    told: answers.get(*answer)?,
+                })
             })
             .collect();
+        let stated = stated.unwrap_or_default();
         if !self.verifier.knows_language_of(&case.question.text) {
             let why = "the verifier was not trained on the question's language: what it says is a guess";
             ledger.trace.note(STAGE, why.to_owned());
         }
-        let start = Instant::now();
-        let judged = self.verifier.judge(&pairs).await?;
-        let wall_ms = elapsed_ms(start);
-        ledger.cost.add(STAGE, StageCost { wall_ms, ..StageCost::default() });
-        ledger.trace.push(Event::Judged {
-            stage: STAGE.to_owned(),
-            model: self.verifier.identity().to_owned(),
-            judged: places
-                .iter()
-                .zip(&judged)
-                .filter_map(|((answer, window), nli)| {
-                    let passage = case.pool.get(*windows.passages.get(*window)?)?;
-                    Some((passage.id.clone(), (*answers.get(*answer)?).to_owned(), *nli))
-                })
-                .collect(),
-            wall_ms,
-        });
+        let judged = ledger.judge(STAGE, &*self.verifier, &stated).await?;
         Ok(places.into_iter().zip(judged).collect())
     }
 
@@ -355,16 +345,8 @@ fn interleave(first: Vec<Judged>, second: Vec<Judged>) -> Vec<Judged> {
 fn read_answer(case: &GateCase<'_>, passage: usize, span: ByteSpan) -> Option<(String, EvidenceSentence)> {
     let text = &case.pool.get(passage)?.text;
     let words = span.slice(text)?;
-    let mut of_kind = mentions(words, case.question_type).into_iter();
-    let of_value =
-        matches!(case.question_type, QuestionType::Year | QuestionType::When | QuestionType::Number);
-    let answer = match (of_kind.next(), of_kind.next()) {
-        (Some(only), None) => only.text,
-        // No year, date or number: of another kind than was asked for.
-        (None, _) if of_value => return None,
-        _ => words.to_owned(),
-    };
-    let answer = clean_answer(&answer);
+    let answer = narrowed(words, case.question_type)?;
+    let answer = clean_answer(answer);
     if answer.is_empty() || case.question_type == QuestionType::YesNo {
         return None;
     }

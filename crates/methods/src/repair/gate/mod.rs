@@ -16,14 +16,14 @@ use counterproof_core::{LanguageModel, Probability, Question, QuestionType, Resu
 
 pub(in crate::repair) use alternatives::holds;
 pub use alternatives::{Alternative, EvidenceSentence, Gathered, gather};
-pub use calibration::{CalibrationRow, FEATURES, GateCalibration, upper_bound};
+pub use calibration::{CalibrationRow, FEATURES, GateCalibration};
 pub use encoder::{Comparison, EncoderGate, Judged};
 pub use score::{Candidate, Contest, ScoreGate};
 pub use text::TextGate;
 
-use super::ledger::Ledger;
 use super::rules::Proposal;
 use super::{Pool, RepairConfig};
+use crate::ledger::Ledger;
 
 /// What a gate reads.
 pub struct GateCase<'a> {

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::alternatives::{EvidenceSentence, Gathered, gather};
 use super::{Gate, GateCase, Ruling};
-use crate::repair::ledger::Ledger;
+use crate::ledger::Ledger;
 use crate::repair::locate::EvidenceRef;
 use crate::repair::prompts;
 use crate::repair::rules::Proposal;

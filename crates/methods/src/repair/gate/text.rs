@@ -9,7 +9,7 @@ use counterproof_core::{CompletionRequest, LanguageModel, Result, Sampling};
 use counterproof_models::reply::{Fields, Label, Parsed, Reply, Unparsed};
 
 use super::{Gate, GateCase, Ruling};
-use crate::repair::ledger::Ledger;
+use crate::ledger::Ledger;
 use crate::repair::locate::EvidenceRef;
 use crate::repair::prompts;
 use crate::repair::rules::Proposal;

@@ -3,12 +3,10 @@
 use std::time::Instant;
 
 use counterproof_core::{
-    Completion, CompletionRequest, ContinuationScore, Cost, Event, Hit, LanguageModel, Price, Result,
-    Retriever, Score, ScoreRequest, StageCost, Tokens, Trace, TracedHit, Usage,
+    Completion, CompletionRequest, ContinuationScore, Cost, Entailment, Event, Hit, LanguageModel, Nli,
+    PassageId, Price, Result, Retriever, Score, ScoreRequest, StageCost, Tokens, Trace, TracedHit, Usage,
 };
 use futures::future::join_all;
-
-use super::query::QueryRole;
 
 /// What was done so far, and what it cost.
 #[derive(Debug, Default)]
@@ -20,12 +18,22 @@ pub struct Ledger {
     price: Option<Price>,
 }
 
-/// A search to be made.
-pub(super) struct Search {
-    pub(super) stage: &'static str,
-    pub(super) role: QueryRole,
-    pub(super) query: String,
-    pub(super) k: usize,
+/// A search to be made, for a purpose that the caller knows by `role`.
+pub(crate) struct Search<Role> {
+    pub(crate) stage: &'static str,
+    pub(crate) role: Role,
+    pub(crate) query: String,
+    pub(crate) k: usize,
+}
+
+/// A statement to be judged by a premise.
+pub(crate) struct Stated<'a> {
+    /// What the premise is called in the trace.
+    pub(crate) name: PassageId,
+    pub(crate) premise: &'a str,
+    pub(crate) statement: &'a str,
+    /// The statement as the trace tells it.
+    pub(crate) told: &'a str,
 }
 
 impl Ledger {
@@ -36,11 +44,11 @@ impl Ledger {
 
     /// Makes the searches at the same time and notes them in their order. A failed one is noted and does not stop
     /// the others.
-    pub(super) async fn search_all(
+    pub(crate) async fn search_all<Role>(
         &mut self,
         retriever: &dyn Retriever,
-        searches: Vec<Search>,
-    ) -> Vec<(QueryRole, Result<Vec<Hit>>)> {
+        searches: Vec<Search<Role>>,
+    ) -> Vec<(Role, Result<Vec<Hit>>)> {
         let done = join_all(searches.into_iter().map(|search| async move {
             let start = Instant::now();
             let found = retriever.search(&search.query, search.k).await;
@@ -74,7 +82,34 @@ impl Ledger {
     ) -> Result<Completion> {
         let start = Instant::now();
         let reply = model.complete(&request).await;
-        let wall_ms = elapsed_ms(start);
+        self.replied(model, request, reply, elapsed_ms(start))
+    }
+
+    /// Asks for replies at the same time and notes them in their order.
+    pub(crate) async fn complete_all(
+        &mut self,
+        model: &dyn LanguageModel,
+        requests: Vec<CompletionRequest>,
+    ) -> Vec<Result<Completion>> {
+        let done = join_all(requests.into_iter().map(|request| async move {
+            let start = Instant::now();
+            let reply = model.complete(&request).await;
+            (request, reply, elapsed_ms(start))
+        }))
+        .await;
+        done.into_iter()
+            .map(|(request, reply, wall_ms)| self.replied(model, request, reply, wall_ms))
+            .collect()
+    }
+
+    /// Notes a reply.
+    fn replied(
+        &mut self,
+        model: &dyn LanguageModel,
+        request: CompletionRequest,
+        reply: Result<Completion>,
+        wall_ms: u64,
+    ) -> Result<Completion> {
         let usage = reply.as_ref().map(|r| r.usage).unwrap_or_default();
         let cached = reply.as_ref().is_ok_and(|r| r.cached);
         self.cost.add(&request.stage, self.call_cost(usage, cached, wall_ms));
@@ -91,6 +126,34 @@ impl Ledger {
             wall_ms,
         });
         reply
+    }
+
+    /// Has statements judged by premises, each of which a name stands for in the trace.
+    ///
+    /// # Errors
+    /// The verifier's.
+    pub(crate) async fn judge(
+        &mut self,
+        stage: &str,
+        verifier: &dyn Entailment,
+        pairs: &[Stated<'_>],
+    ) -> Result<Vec<Nli>> {
+        let start = Instant::now();
+        let texts: Vec<(&str, &str)> = pairs.iter().map(|p| (p.premise, p.statement)).collect();
+        let judged = verifier.judge(&texts).await?;
+        let wall_ms = elapsed_ms(start);
+        self.cost.add(stage, StageCost { wall_ms, ..StageCost::default() });
+        self.trace.push(Event::Judged {
+            stage: stage.to_owned(),
+            model: verifier.identity().to_owned(),
+            judged: pairs
+                .iter()
+                .zip(&judged)
+                .map(|(pair, nli)| (pair.name.clone(), pair.told.to_owned(), *nli))
+                .collect(),
+            wall_ms,
+        });
+        Ok(judged)
     }
 
     /// Asks for scores of given continuations; the trace keeps the mean log-probability of each.
@@ -138,6 +201,6 @@ impl Ledger {
     }
 }
 
-pub(super) fn elapsed_ms(start: Instant) -> u64 {
+pub(crate) fn elapsed_ms(start: Instant) -> u64 {
     u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX)
 }

@@ -1,0 +1,448 @@
+//! The steps in their order. Everything with a meaning of its own lives in the modules beside this one.
+
+use std::sync::Arc;
+
+use counterproof_core::{
+    Citation, Entailment, Error, Event, LanguageModel, Limits, Passage, Probability, Result, Retriever,
+    RuleOutcome, Verdict,
+};
+use counterproof_text::claim::{About, facts, is_about, is_question, subject};
+use counterproof_text::normalise::squad;
+
+use super::calibrator::{CalibrationRow, Calibrator};
+use super::candidates::{self, Candidate, ROUND};
+use super::config::{Abstention, CheckConfig};
+use super::features::Features;
+use super::pool::Pool;
+use super::report::{AbstainReason, CHECK_SCHEMA, CheckReport, Cited, PartReport, Stance, whole};
+use super::select::{Selected, by_candidates, by_evidence, can_change};
+use super::verify::{Bench, Piece};
+use crate::ledger::{Ledger, Search};
+
+const RETRIEVE: &str = "retrieve";
+const STAGE: &str = "check";
+
+/// The confidence is settled when a round of candidates moves it by less.
+const SETTLED: f64 = 0.02;
+
+/// By how much support and refutation may differ for a conflict that no verdict stands.
+const EVEN: f64 = 0.2;
+
+/// A claim to be checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    /// Names the claim in a batch; empty for a single one.
+    pub id: String,
+    /// Its words.
+    pub text: String,
+}
+
+impl Claim {
+    /// A claim without an id.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { id: String::new(), text: text.into() }
+    }
+}
+
+/// Checks claims against evidence.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use counterproof_core::{InMemoryRetriever, LexicalEntailment, Passage, Verdict};
+/// # use counterproof_methods::check::{Check, CheckConfig, Claim};
+/// # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+/// let passages = [Passage::new("p1", "Laboratory", "The laboratory opened in 1913.")];
+/// let evidence = Arc::new(InMemoryRetriever::new(passages));
+/// // Real verifiers are `encoders::BertVerifier` and `models::tei::TeiVerifier`; this one compares words.
+/// let check = Check::without_model(Some(evidence), Arc::new(LexicalEntailment), CheckConfig::default());
+/// let report = check.check(&Claim::new("The laboratory opened in 1912.")).await?;
+/// assert_eq!(report.whole.verdict, Verdict::Refuted);
+/// assert_eq!(report.whole.citations[0].citation.quote, "The laboratory opened in 1913.");
+/// # Ok::<(), counterproof_core::Error>(()) }).unwrap();
+/// ```
+#[derive(Clone)]
+pub struct Check {
+    retriever: Option<Arc<dyn Retriever>>,
+    /// Without one the evidence itself makes the candidates.
+    model: Option<Arc<dyn LanguageModel>>,
+    verifier: Arc<dyn Entailment>,
+    calibrator: Arc<Calibrator>,
+    config: CheckConfig,
+    limits: Limits,
+}
+
+/// What a claim is judged by.
+enum Evidence<'a> {
+    Searched,
+    Given(&'a [Arc<Passage>]),
+}
+
+impl Check {
+    /// A check in which a language model proposes and the verifier chooses. Without a retriever claims can be checked by
+    /// given evidence only.
+    pub fn new(
+        retriever: Option<Arc<dyn Retriever>>,
+        model: Arc<dyn LanguageModel>,
+        verifier: Arc<dyn Entailment>,
+        config: CheckConfig,
+    ) -> Self {
+        Self { model: Some(model), ..Self::without_model(retriever, verifier, config) }
+    }
+
+    /// A check by the verifier alone.
+    pub fn without_model(
+        retriever: Option<Arc<dyn Retriever>>,
+        verifier: Arc<dyn Entailment>,
+        config: CheckConfig,
+    ) -> Self {
+        let (calibrator, limits) = (Arc::new(Calibrator::none()), Limits::default());
+        Self { retriever, model: None, verifier, calibrator, config, limits }
+    }
+
+    /// Takes confidences from a calibrator. Without one they are the verifier's scores as they are.
+    #[must_use]
+    pub fn with_calibrator(mut self, calibrator: Calibrator) -> Self {
+        self.calibrator = Arc::new(calibrator);
+        self
+    }
+
+    /// Replaces the limits on inputs.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The parameters.
+    pub fn config(&self) -> &CheckConfig {
+        &self.config
+    }
+
+    /// How confidences are made.
+    pub fn calibrator(&self) -> &Calibrator {
+        &self.calibrator
+    }
+
+    /// Whether a language model takes part.
+    pub fn has_model(&self) -> bool {
+        self.model.is_some()
+    }
+
+    /// Checks a claim against what a search for it finds.
+    ///
+    /// # Errors
+    /// The user's (an empty or enormous claim, a question), the search's, the verifier's, and the language model's where
+    /// it answered nothing at all.
+    pub async fn check(&self, claim: &Claim) -> Result<CheckReport> {
+        self.report(claim, &Evidence::Searched).await
+    }
+
+    /// Checks a claim against given evidence, all of it and nothing else.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check), without the search's; and evidence beyond the limits.
+    pub async fn check_by(&self, claim: &Claim, evidence: &[Arc<Passage>]) -> Result<CheckReport> {
+        if evidence.len() > self.limits.max_passages {
+            let problem =
+                format!("{} passages; max_passages is {}", evidence.len(), self.limits.max_passages);
+            return Err(Error::invalid("the evidence", problem));
+        }
+        for passage in evidence {
+            self.limits.check_passage(&passage.text)?;
+        }
+        self.report(claim, &Evidence::Given(evidence)).await
+    }
+
+    /// The numbers of the verdict on a claim as a whole, and that verdict: for calibrating. With `evidence` it is judged by
+    /// that, else by what a search finds.
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn features(
+        &self,
+        claim: &Claim,
+        evidence: Option<&[Arc<Passage>]>,
+    ) -> Result<(Verdict, Features)> {
+        self.admit(claim)?;
+        let evidence = evidence.map_or(Evidence::Searched, Evidence::Given);
+        let mut ledger = Ledger::new(self.config.price);
+        let (_, selected) = self.select(claim.text.trim(), &evidence, &mut ledger).await?;
+        Ok((selected.verdict, selected.features))
+    }
+
+    /// A row for [`Calibrator::fit`].
+    ///
+    /// # Errors
+    /// As [`check`](Self::check).
+    pub async fn calibration_row(
+        &self,
+        claim: &Claim,
+        evidence: Option<&[Arc<Passage>]>,
+        truth: Verdict,
+        group: impl Into<String>,
+    ) -> Result<CalibrationRow> {
+        let (verdict, features) = self.features(claim, evidence).await?;
+        Ok(CalibrationRow { features, right: verdict == truth, group: group.into() })
+    }
+
+    fn admit(&self, claim: &Claim) -> Result<()> {
+        self.limits.check_claim(&claim.text)?;
+        if is_question(&claim.text) {
+            let problem = "it is a question; check takes a statement, such as \"The bridge opened in 1932.\" (to find and test \
+                           an answer, use ask)";
+            return Err(Error::invalid("the claim", problem));
+        }
+        self.config.validate()
+    }
+
+    async fn report(&self, claim: &Claim, evidence: &Evidence<'_>) -> Result<CheckReport> {
+        self.admit(claim)?;
+        let mut ledger = Ledger::new(self.config.price);
+        let text = claim.text.trim();
+        let stated = if self.config.decompose { facts(text) } else { vec![text.to_owned()] };
+        let (whole, parts) = match stated.as_slice() {
+            [] | [_] => (self.part(text, evidence, &mut ledger).await?, Vec::new()),
+            several => {
+                ledger.trace.note(STAGE, format!("the claim states {} facts", several.len()));
+                let mut parts = Vec::with_capacity(several.len());
+                for fact in several {
+                    parts.push(self.part(fact, evidence, &mut ledger).await?);
+                }
+                (self.whole(text, &parts), parts)
+            }
+        };
+        ledger.trace.push(Event::Decision {
+            stage: STAGE.to_owned(),
+            decision: name(whole.verdict).to_owned(),
+            reason: match whole.reason {
+                Some(reason) => format!("withheld: {}", reason.explain()),
+                None => "given".to_owned(),
+            },
+        });
+        Ok(CheckReport {
+            schema: CHECK_SCHEMA,
+            id: claim.id.clone(),
+            whole,
+            parts,
+            cost: ledger.cost,
+            trace: ledger.trace,
+        })
+    }
+
+    /// The verdict on the claim from those on its facts; one that is not sure enough as a whole is withheld.
+    fn whole(&self, text: &str, parts: &[PartReport]) -> PartReport {
+        let mut whole = whole(text, parts);
+        if !whole.abstained && !self.config.ablate.no_abstention {
+            whole.reason = self.withheld_for(whole.confidence.get());
+            whole.abstained = whole.reason.is_some();
+        }
+        whole
+    }
+
+    fn withheld_for(&self, confidence: f64) -> Option<AbstainReason> {
+        match self.calibrator.threshold(self.config.abstention) {
+            Ok(threshold) if confidence >= threshold => None,
+            Ok(_) => Some(AbstainReason::LowConfidence),
+            Err(_) => Some(AbstainReason::NoPromise),
+        }
+    }
+
+    /// The verdict on one fact.
+    async fn part(&self, fact: &str, evidence: &Evidence<'_>, ledger: &mut Ledger) -> Result<PartReport> {
+        let (pool, selected) = self.select(fact, evidence, ledger).await?;
+        let ablate = self.config.ablate;
+        let features = &selected.features;
+        let confidence = if ablate.vote_confidence {
+            features.vote_share.unwrap_or(features.score)
+        } else if ablate.self_confidence {
+            features.self_confidence.unwrap_or(features.score)
+        } else {
+            self.confidence(features)
+        };
+        let (s, r) = (features.support, features.refutation);
+        let even = selected.conflict.is_some() && (s - r).abs() < EVEN;
+        let reason = if ablate.no_abstention || self.config.abstention == Abstention::Never {
+            None
+        } else if !self.verifier.knows_language_of(fact) {
+            Some(AbstainReason::UnknownLanguage)
+        } else if even {
+            Some(AbstainReason::Conflict)
+        } else {
+            let low = self.withheld_for(confidence);
+            let at_odds = low == Some(AbstainReason::LowConfidence) && selected.conflict.is_some();
+            if at_odds { Some(AbstainReason::Conflict) } else { low }
+        };
+        let verdict = if even { Verdict::NotEnoughEvidence } else { selected.verdict };
+        ledger.trace.rule(
+            STAGE,
+            "confidence",
+            if reason.is_none() { RuleOutcome::Passed } else { RuleOutcome::Failed },
+            format!("{fact}: {} with confidence {confidence:.2} (s {s:.2}, r {r:.2})", name(verdict)),
+        );
+        Ok(PartReport {
+            claim: fact.to_owned(),
+            verdict,
+            abstained: reason.is_some(),
+            reason,
+            confidence: Probability::clamped(confidence),
+            conflict: selected.conflict.is_some(),
+            citations: citations(&pool, verdict, &selected),
+        })
+    }
+
+    fn confidence(&self, features: &Features) -> f64 {
+        if self.config.ablate.no_calibration {
+            return features.score.clamp(0.0, 1.0);
+        }
+        self.calibrator.confidence(features)
+    }
+
+    async fn select(
+        &self,
+        fact: &str,
+        evidence: &Evidence<'_>,
+        ledger: &mut Ledger,
+    ) -> Result<(Pool, Selected)> {
+        let given = matches!(evidence, Evidence::Given(_));
+        let pool = match evidence {
+            Evidence::Given(passages) => Pool::given(passages),
+            Evidence::Searched => self.search(fact, ledger).await?,
+        };
+        if !self.verifier.knows_language_of(fact) {
+            let why = "the verifier was not trained on the claim's language: what it says is a guess";
+            ledger.trace.note(STAGE, why.to_owned());
+        }
+        let foreign = self.foreign(fact, &pool, ledger);
+        let mut bench = Bench::new(fact, &pool, &self.verifier, foreign, &self.config);
+        let proposed = match &self.model {
+            Some(model) if !pool.entries().is_empty() => self.proposed(&mut bench, &**model, ledger).await?,
+            _ => None,
+        };
+        let selected = match proposed {
+            Some(selected) => selected,
+            None => by_evidence(&mut bench, given, &self.config, ledger).await?,
+        };
+        Ok((pool, selected))
+    }
+
+    async fn search(&self, fact: &str, ledger: &mut Ledger) -> Result<Pool> {
+        let Some(retriever) = &self.retriever else {
+            return Err(Error::invalid(
+                "the check",
+                "there is nothing to search: give evidence with the claim",
+            ));
+        };
+        let query = fact.split_whitespace().collect::<Vec<_>>().join(" ");
+        let search = Search { stage: RETRIEVE, role: (), query, k: self.config.k };
+        match ledger.search_all(&**retriever, vec![search]).await.pop() {
+            Some(((), found)) => Ok(Pool::found(&found?)),
+            None => Ok(Pool::default()),
+        }
+    }
+
+    /// Which passages are about somebody else than the claim: nothing may follow from them. A passage under a title that
+    /// the claim names besides its subject is not: "Wolfgang Pauli named the neutrino" may rest on the page of the neutrino.
+    fn foreign(&self, fact: &str, pool: &Pool, ledger: &mut Ledger) -> Vec<bool> {
+        let Some(name) = subject(fact).filter(|_| !self.config.ablate.no_entity_guard) else {
+            return Vec::new();
+        };
+        let claimed = format!(" {} ", squad(fact));
+        let is_named = |title: &str| !title.is_empty() && claimed.contains(&format!(" {} ", squad(title)));
+        pool.entries()
+            .iter()
+            .map(|entry| {
+                let foreign = !is_named(&entry.passage.title)
+                    && is_about(&name, &entry.passage.title, &entry.passage.text) == About::No;
+                if foreign {
+                    ledger.trace.rule(
+                        STAGE,
+                        "same_entity",
+                        RuleOutcome::Failed,
+                        format!("{} is not about {}", entry.passage.id, name.as_str()),
+                    );
+                }
+                foreign
+            })
+            .collect()
+    }
+
+    /// The verdict among the candidates of the language model, asked for in rounds; `None` when none can be used.
+    async fn proposed(
+        &self,
+        bench: &mut Bench<'_>,
+        model: &dyn LanguageModel,
+        ledger: &mut Ledger,
+    ) -> Result<Option<Selected>> {
+        let config = &self.config;
+        let most = if config.ablate.first_sample { 1 } else { config.candidates };
+        let mut all: Vec<Candidate> = Vec::new();
+        let mut last: Option<(Verdict, f64)> = None;
+        loop {
+            let size = if config.adaptive { ROUND } else { most };
+            let range = all.len()..(all.len() + size).min(most);
+            let mut new = candidates::sample(bench.claim, bench.pool, range, model, config, ledger).await?;
+            new.iter_mut().for_each(|candidate| without_foreign(candidate, &bench.foreign));
+            all.append(&mut new);
+            let selected = by_candidates(bench, &all, config, ledger).await?;
+            let now = selected.as_ref().map(|s| (s.verdict, self.confidence(&s.features)));
+            let settled = match (last, now) {
+                (Some((before, was)), Some((verdict, is))) => before == verdict && (was - is).abs() < SETTLED,
+                _ => false,
+            };
+            let certain = selected.as_ref().is_some_and(|s| !can_change(bench, s, config));
+            if all.len() >= most || settled || certain {
+                let invalid = all.iter().filter(|c| !c.is_valid()).count();
+                let told = format!("{} candidates, {invalid} of them not usable", all.len());
+                ledger.trace.note(candidates::STAGE, told);
+                if selected.is_none() {
+                    let told = "no candidate can be used: the verdict is the verifier's alone";
+                    ledger.trace.note(candidates::STAGE, told.to_owned());
+                }
+                return Ok(selected);
+            }
+            last = now;
+        }
+    }
+}
+
+/// A candidate without citations of passages about somebody else; where no other is left it cannot be selected.
+fn without_foreign(candidate: &mut Candidate, foreign: &[bool]) {
+    let before = candidate.citations.len();
+    candidate.citations.retain(|at| !foreign.get(*at).copied().unwrap_or(false));
+    let decisive = candidate.verdict != Some(Verdict::NotEnoughEvidence);
+    if before > 0 && candidate.citations.is_empty() && decisive && candidate.invalid.is_none() {
+        candidate.invalid = Some("what it cites is about somebody else".to_owned());
+    }
+}
+
+/// The words that a verdict rests on; in a conflict also those of the other side.
+fn citations(pool: &Pool, verdict: Verdict, selected: &Selected) -> Vec<Cited> {
+    let cite = |piece: &Piece, stance: Stance| -> Option<Cited> {
+        let citation = Citation::new(&pool.get(piece.passage)?.passage, piece.span)?;
+        Some(Cited { citation, stance })
+    };
+    let own = match verdict {
+        Verdict::Supported => Some(Stance::Supports),
+        Verdict::Refuted => Some(Stance::Refutes),
+        Verdict::NotEnoughEvidence => None,
+    };
+    let mut all: Vec<Cited> =
+        own.map(|stance| selected.cited.iter().filter_map(|p| cite(p, stance)).collect()).unwrap_or_default();
+    if let Some((yes, no)) = &selected.conflict {
+        for cited in [cite(yes, Stance::Supports), cite(no, Stance::Refutes)].into_iter().flatten() {
+            if !all.contains(&cited) {
+                all.push(cited);
+            }
+        }
+    }
+    all
+}
+
+/// A verdict's name in JSON and traces.
+fn name(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Supported => "supported",
+        Verdict::Refuted => "refuted",
+        Verdict::NotEnoughEvidence => "not_enough_evidence",
+    }
+}

@@ -1,0 +1,192 @@
+//! What the verifier makes of the evidence (R2VC, 2.3): every sentence is judged under its title, and what several pieces
+//! say together is one piece more.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use counterproof_core::{ByteSpan, Entailment, Nli, PassageId, Result, Verdict};
+use counterproof_text::statement::{joined_premise, premise};
+
+use super::config::{CheckConfig, Joining, Scoring};
+use super::pool::{Entry, Pool};
+use crate::ledger::{Ledger, Stated};
+
+pub(super) const STAGE: &str = "verify";
+
+/// By how much support and refutation may differ for "not enough evidence" where labels are scored by their difference.
+const UNDECIDED: f64 = 0.2;
+
+/// A sentence of the pool and what the verifier says of the claim by it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Piece {
+    /// The passage, by its place in the pool.
+    pub(super) passage: usize,
+    /// The sentence in its text.
+    pub(super) span: ByteSpan,
+    /// The judgement.
+    pub(super) nli: Nli,
+}
+
+/// Support and refutation, and what follows for each label.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Scores {
+    /// What the evidence entails, `s`.
+    pub(super) support: f64,
+    /// What it contradicts, `r`.
+    pub(super) refutation: f64,
+}
+
+impl Scores {
+    /// The verifier's score of a label, `v`.
+    pub(super) fn of(self, verdict: Verdict, scoring: Scoring) -> f64 {
+        let Self { support: s, refutation: r } = self;
+        match (scoring, verdict) {
+            (Scoring::Product, Verdict::Supported) => s * (1.0 - r),
+            (Scoring::Product, Verdict::Refuted) => r * (1.0 - s),
+            (Scoring::Product, Verdict::NotEnoughEvidence) => 1.0 - s.max(r),
+            (Scoring::EntailMinusContradict, Verdict::Supported) => s - r,
+            (Scoring::EntailMinusContradict, Verdict::Refuted) => r - s,
+            (Scoring::EntailMinusContradict, Verdict::NotEnoughEvidence) => UNDECIDED - (s - r).abs(),
+        }
+    }
+
+    /// Joins judgements; nothing was judged: nothing is settled.
+    pub(super) fn join(judged: &[Nli], joining: Joining) -> Self {
+        let over = |of: fn(&Nli) -> f64| match joining {
+            Joining::Max => judged.iter().map(of).fold(0.0, f64::max),
+            Joining::Mean => judged.iter().map(of).sum::<f64>() / judged.len().max(1) as f64,
+        };
+        Self { support: over(|nli| nli.entail.get()), refutation: over(|nli| nli.contradict.get()) }
+    }
+}
+
+/// The verifier at work on one claim; what it has judged is not judged again.
+pub(super) struct Bench<'a> {
+    pub(super) claim: &'a str,
+    pub(super) pool: &'a Pool,
+    verifier: &'a Arc<dyn Entailment>,
+    config: &'a CheckConfig,
+    /// Passages that are about somebody else: nothing follows from them.
+    pub(super) foreign: Vec<bool>,
+    sentences: HashMap<usize, Vec<Piece>>,
+    joined: HashMap<Vec<(usize, usize)>, Nli>,
+}
+
+impl<'a> Bench<'a> {
+    pub(super) fn new(
+        claim: &'a str,
+        pool: &'a Pool,
+        verifier: &'a Arc<dyn Entailment>,
+        foreign: Vec<bool>,
+        config: &'a CheckConfig,
+    ) -> Self {
+        Self { claim, pool, verifier, config, foreign, sentences: HashMap::new(), joined: HashMap::new() }
+    }
+
+    fn is_foreign(&self, passage: usize) -> bool {
+        self.foreign.get(passage).copied().unwrap_or(false)
+    }
+
+    /// Judges the sentences of passages that were not judged yet, `max_sentences` at most.
+    ///
+    /// # Errors
+    /// The verifier's.
+    pub(super) async fn judge(&mut self, passages: &[usize], ledger: &mut Ledger) -> Result<()> {
+        let mut places: Vec<(usize, ByteSpan)> = Vec::new();
+        let mut texts: Vec<(PassageId, String)> = Vec::new();
+        let mut left = self.config.max_sentences.saturating_sub(self.sentences.values().map(Vec::len).sum());
+        for at in passages.iter().copied().filter(|at| !self.is_foreign(*at)) {
+            if self.sentences.contains_key(&at) || places.iter().any(|(known, _)| *known == at) {
+                continue;
+            }
+            let Some(entry) = self.pool.get(at) else { continue };
+            for span in entry.sentences.iter().take(left) {
+                let Some(text) = span.slice(&entry.passage.text) else { continue };
+                places.push((at, *span));
+                texts.push((entry.passage.id.clone(), premise(&entry.passage.title, text)));
+            }
+            left = left.saturating_sub(entry.sentences.len());
+        }
+        let stated: Vec<Stated<'_>> = texts
+            .iter()
+            .map(|(name, premise)| Stated {
+                name: name.clone(),
+                premise,
+                statement: self.claim,
+                told: self.claim,
+            })
+            .collect();
+        if stated.is_empty() {
+            return Ok(());
+        }
+        let judged = ledger.judge(STAGE, &**self.verifier, &stated).await?;
+        for ((passage, span), nli) in places.into_iter().zip(judged) {
+            self.sentences.entry(passage).or_default().push(Piece { passage, span, nli });
+        }
+        Ok(())
+    }
+
+    /// What the sentences of a passage say. Nothing where it is about somebody else.
+    pub(super) fn pieces(&self, passage: usize) -> &[Piece] {
+        self.sentences.get(&passage).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every piece that was judged, in the order of the pool.
+    pub(super) fn all(&self) -> Vec<Piece> {
+        (0..self.pool.entries().len()).flat_map(|at| self.pieces(at).iter().copied()).collect()
+    }
+
+    /// What pieces say together, read as one text in the order of the pool. `None` for less than two.
+    ///
+    /// # Errors
+    /// The verifier's.
+    pub(super) async fn together(&mut self, pieces: &[Piece], ledger: &mut Ledger) -> Result<Option<Nli>> {
+        if pieces.len() < 2 || self.config.ablate.no_joined_evidence {
+            return Ok(None);
+        }
+        let mut key: Vec<(usize, usize)> = pieces.iter().map(|p| (p.passage, p.span.start())).collect();
+        key.sort_unstable();
+        key.dedup();
+        if let Some(known) = self.joined.get(&key) {
+            return Ok(Some(*known));
+        }
+        let text = |(at, start): &(usize, usize)| -> Option<(&'a str, &'a str)> {
+            let entry: &'a Entry = self.pool.get(*at)?;
+            let span = entry.sentences.iter().find(|s| s.start() == *start)?;
+            Some((entry.passage.title.as_str(), span.slice(&entry.passage.text)?))
+        };
+        let premise = joined_premise(key.iter().filter_map(text));
+        let name = PassageId::new(format!("{} pieces together", key.len()));
+        let stated = Stated { name, premise: &premise, statement: self.claim, told: self.claim };
+        let judged = ledger.judge(STAGE, &**self.verifier, &[stated]).await?;
+        let nli = judged.first().copied().unwrap_or(Nli::NEUTRAL);
+        self.joined.insert(key, nli);
+        Ok(Some(nli))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_scored_as_the_paper_does() {
+        let scores = Scores { support: 0.8, refutation: 0.1 };
+        let of = |verdict| scores.of(verdict, Scoring::Product);
+        assert!((of(Verdict::Supported) - 0.72).abs() < 1e-12);
+        assert!((of(Verdict::Refuted) - 0.02).abs() < 1e-12);
+        assert!((of(Verdict::NotEnoughEvidence) - 0.2).abs() < 1e-12);
+        let other = |verdict| scores.of(verdict, Scoring::EntailMinusContradict);
+        assert!(other(Verdict::Supported) > other(Verdict::NotEnoughEvidence));
+    }
+
+    #[test]
+    fn the_strongest_piece_counts_or_the_mean() {
+        let judged = [Nli::from_weights(0.9, 0.1, 0.0), Nli::from_weights(0.1, 0.5, 0.4)];
+        let most = Scores::join(&judged, Joining::Max);
+        assert!((most.support - 0.9).abs() < 1e-9 && (most.refutation - 0.4).abs() < 1e-9);
+        let mean = Scores::join(&judged, Joining::Mean);
+        assert!((mean.support - 0.5).abs() < 1e-9 && (mean.refutation - 0.2).abs() < 1e-9);
+        assert_eq!(Scores::join(&[], Joining::Mean), Scores { support: 0.0, refutation: 0.0 });
+    }
+}
