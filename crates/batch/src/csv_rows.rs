@@ -9,7 +9,7 @@ use counterproof_core::{Error, Limits, Result};
 use serde_json::{Map, Value};
 
 use crate::InputRow;
-use crate::input::{QUESTION, digest, read_line, row, too_large};
+use crate::input::{CLAIM, QUESTION, digest, read_line, row, too_large};
 
 /// A quoted field over more lines than this is taken for a quote that was never closed.
 const MAX_LINES_OF_A_RECORD: usize = 1000;
@@ -80,7 +80,8 @@ impl<R: BufRead> CsvRows<R> {
             .ok_or_else(|| wrong("it is missing: the file is empty".to_owned()))?;
         let fields = header.fields.map_err(|e| wrong(e.to_string()))?;
         this.header = fields.iter().map(|f| String::from_utf8_lossy(f).trim().to_owned()).collect();
-        if !this.header.iter().any(|name| QUESTION.contains(&name.as_str())) {
+        if !this.header.iter().any(|name| QUESTION.contains(&name.as_str()) || CLAIM.contains(&name.as_str()))
+        {
             return Err(wrong(format!("it names no column question; it names {}", this.header.join(", "))));
         }
         Ok(this)

@@ -33,6 +33,10 @@ impl InputFormat {
 
 /// Fields under which a row may hold its question.
 pub(crate) const QUESTION: &[&str] = &["question", "problem", "query"];
+/// Fields under which a row may hold a claim.
+pub(crate) const CLAIM: &[&str] = &["claim", "statement"];
+/// Fields under which a row may hold evidence of its own, to be judged by as it is.
+const EVIDENCE: &[&str] = &["evidence", "evidence_text"];
 /// Fields under which a row may hold its id.
 const ID: &[&str] = &["id", "_id", "qas_id"];
 /// Fields under which a row may hold its draft. `answer` comes last: where a file holds more than one of them, it is
@@ -44,12 +48,32 @@ const PASSAGES: &[&str] = &["passages", "ctxs", "documents"];
 /// A row that could be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The question.
+    /// The question; the claim where the row holds no question.
     pub question: String,
+    /// The claim; `None` when the row holds none.
+    pub claim: Option<String>,
+    /// Evidence for the claim as the row writes it; see [`Row::evidence`].
+    pub evidence: Option<Value>,
     /// The draft answer; `None` when the row holds none.
     pub draft: Option<String>,
     /// Passages the row brings along; `None` when it brings none.
     pub passages: Option<Vec<Passage>>,
+}
+
+impl Row {
+    /// The evidence that the row brings to judge its claim by: a text, or a list of texts or passages.
+    ///
+    /// # Errors
+    /// A user's error when it is something else, or beyond `limits`.
+    pub fn evidence(&self, limits: &Limits) -> Result<Option<Vec<Passage>>> {
+        let list = match &self.evidence {
+            None | Some(Value::Null) => return Ok(None),
+            Some(Value::String(text)) => Value::Array(vec![Value::String(text.clone())]),
+            Some(list) => list.clone(),
+        };
+        let read = passages(&list, limits);
+        read.map(Some).map_err(|problem| Error::invalid("the row's evidence", problem))
+    }
 }
 
 /// A row of the input, read or not.
@@ -219,7 +243,12 @@ fn interpret(object: &Map<String, Value>, number: u64, limits: &Limits) -> Resul
             Some((name, _)) => Err(Error::invalid(at(name), "it must be a text")),
         }
     };
-    let question = text(QUESTION)?.ok_or_else(|| Error::invalid(at("question"), "it is missing"))?;
+    let claim = text(CLAIM)?;
+    if let Some(claim) = &claim {
+        limits.check_claim(claim)?;
+    }
+    let question = text(QUESTION)?.or_else(|| claim.clone());
+    let question = question.ok_or_else(|| Error::invalid(at("question"), "it is missing"))?;
     limits.check_question(&question)?;
     let draft = text(DRAFT)?;
     if let Some(draft) = &draft {
@@ -237,7 +266,8 @@ fn interpret(object: &Map<String, Value>, number: u64, limits: &Limits) -> Resul
             Some(passages(list, limits).map_err(|problem| Error::invalid(at(name), problem))?)
         }
     };
-    Ok(Row { question, draft, passages })
+    let evidence = first(object, EVIDENCE).map(|(_, value)| value.clone());
+    Ok(Row { question, claim, evidence, draft, passages })
 }
 
 fn passages(list: &Value, limits: &Limits) -> Result<Vec<Passage>, String> {

@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Ask(AskArgs),
     /// Put an answer to the test, and repair it if the evidence speaks against it
     Repair(RepairArgs),
+    /// Tell whether evidence supports or refutes a claim, and how sure that is
+    Check(CheckArgs),
     /// Work on every row of a file
     #[command(subcommand)]
     Batch(BatchCommand),
@@ -237,18 +239,88 @@ pub(crate) struct RepairArgs {
     pub(crate) method: MethodArgs,
 }
 
+/// How claims are checked.
+#[derive(Debug, Args)]
+pub(crate) struct CheckMethodArgs {
+    #[command(flatten)]
+    pub(crate) evidence: EvidenceArgs,
+    #[command(flatten)]
+    pub(crate) choice: ModelArgs,
+    /// What judges claims by evidence: own, a folder with an entailment classifier of a hub, or tei:http://HOST of a
+    /// text-embeddings-inference server [default: own]
+    #[arg(long, value_name = "NAME", env = "COUNTERPROOF_VERIFIER", hide_env_values = true)]
+    pub(crate) verifier: Option<String>,
+    /// Passages that a search brings [default: 10]
+    #[arg(short, value_name = "N")]
+    pub(crate) k: Option<usize>,
+    /// Ask a language model for exactly so many candidates [default: up to 16, fewer once more cannot change the verdict]
+    #[arg(long, value_name = "N")]
+    pub(crate) candidates: Option<usize>,
+    /// Show a language model three examples
+    #[arg(long)]
+    pub(crate) few_shot: bool,
+    /// Whether a claim with several facts is taken apart
+    #[arg(long, value_name = "WHEN", default_value = "auto", num_args = 0..=1, default_missing_value = "auto")]
+    pub(crate) decompose: Decompose,
+    /// Withhold verdicts that are less sure than this, from 0 to 1 [default: 0.5]
+    #[arg(long, value_name = "P", group = "abstention")]
+    pub(crate) threshold: Option<f64>,
+    /// Withhold verdicts so that at most this share of those given is wrong, with 95 % confidence on claims like those the
+    /// calibration holds
+    #[arg(long, value_name = "SHARE", group = "abstention")]
+    pub(crate) target_risk: Option<f64>,
+    /// Withhold the least sure verdicts, so that about this share of claims gets one
+    #[arg(long, value_name = "SHARE", group = "abstention")]
+    pub(crate) coverage: Option<f64>,
+    /// Withhold no verdict
+    #[arg(long, group = "abstention")]
+    pub(crate) no_abstention: bool,
+    /// Take a part of the method out, to see what it is worth (may be given more than once)
+    #[arg(long, value_name = "PART")]
+    pub(crate) ablate: Vec<String>,
+    /// Show how the verdict came about
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Decompose {
+    /// Where it states several facts
+    Auto,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    /// The claim, a statement; - reads it from standard input
+    #[arg(required_unless_present = "text", conflicts_with = "text")]
+    pub(crate) claim: Option<String>,
+    /// Check every sentence of a text that states something; - reads it from standard input
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) text: Option<PathBuf>,
+    /// Evidence to judge by, all of it and nothing else: the words themselves, or @FILE (may be given more than once)
+    #[arg(long = "evidence", value_name = "TEXT|@FILE", conflicts_with_all = ["index", "passages"])]
+    pub(crate) given: Vec<String>,
+    #[command(flatten)]
+    pub(crate) method: CheckMethodArgs,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum BatchCommand {
     /// Draft an answer to every question, then put it to the test
     Ask(BatchArgs),
     /// Put the draft of every row to the test
     Repair(BatchArgs),
+    /// Check the claim of every row
+    Check(BatchCheckArgs),
 }
 
+/// The rows to work on.
 #[derive(Debug, Args)]
-pub(crate) struct BatchArgs {
-    /// Rows: JSON lines or CSV with `question`, and where wanted `id`, `draft` and `passages`; - reads JSON lines from
-    /// standard input
+pub(crate) struct BatchFileArgs {
+    /// Rows: JSON lines or CSV with `question` or `claim`, and where wanted `id`, `draft`, `passages` to search, and
+    /// `evidence` to judge a claim by; - reads JSON lines from standard input
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) input: PathBuf,
     /// Results: one JSON object a row
@@ -266,8 +338,22 @@ pub(crate) struct BatchArgs {
     /// Rows worked on at the same time [default: the limit of the policy, 16; 1 for a model in process]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) concurrency: Option<u16>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BatchArgs {
+    #[command(flatten)]
+    pub(crate) rows: BatchFileArgs,
     #[command(flatten)]
     pub(crate) method: MethodArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BatchCheckArgs {
+    #[command(flatten)]
+    pub(crate) rows: BatchFileArgs,
+    #[command(flatten)]
+    pub(crate) method: CheckMethodArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -276,7 +362,7 @@ pub(crate) enum TrainCommand {
     Verifier(TrainArgs),
     /// Train the reader, which finds the words of a passage that answer a question
     Reader(TrainArgs),
-    /// Fit how `repair --model none` weighs them to questions whose answers you know
+    /// Fit how sure `repair --model none` and `check` are to questions or claims whose truth you know
     Calibrator(CalibratorArgs),
 }
 
@@ -304,7 +390,9 @@ pub(crate) struct TrainArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CalibratorArgs {
-    /// JSON lines with `question`, `draft`, `answers` (a list of every right one) and, where wanted, `passages`
+    /// For repair: JSON lines with `question`, `draft`, `answers` (a list of every right one) and, where wanted, `passages`.
+    /// For check: JSON lines with `claim`, `verdict` (supported, refuted, not_enough_evidence) and, where wanted, `evidence` or
+    /// `passages`, and a `group` that claims with common text share
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) input: PathBuf,
     /// The calibration to write

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use counterproof::methods::check::CheckConfig;
 use counterproof::methods::repair::RepairConfig;
 use counterproof::models::policy::Policy;
 use counterproof::models::spec::EndpointSettings;
@@ -30,6 +31,10 @@ pub(crate) struct Config {
     pub(crate) b: Option<f32>,
     /// How `--model none` weighs reader and verifier: a file of `counterproof train calibrator`.
     pub(crate) calibration: Option<PathBuf>,
+    /// How sure `check` is: a file of `counterproof train calibrator`.
+    pub(crate) check_calibration: Option<PathBuf>,
+    /// What judges claims by evidence: what `--verifier` takes.
+    pub(crate) verifier: Option<String>,
     /// Models by names of one's own.
     pub(crate) models: BTreeMap<String, ModelConfig>,
     /// How models are asked: retries, limits, budget.
@@ -38,6 +43,8 @@ pub(crate) struct Config {
     pub(crate) cache: CacheConfig,
     /// The parameters of `repair`.
     pub(crate) repair: RepairConfig,
+    /// The parameters of `check`.
+    pub(crate) check: CheckConfig,
     /// Bounds on every input.
     pub(crate) limits: Limits,
 }
@@ -127,8 +134,8 @@ impl Config {
         })?;
         // Paths in the file are meant from where the file lies.
         let folder = path.parent().unwrap_or(Path::new(""));
-        for path in [&mut config.index, &mut config.calibration, &mut config.cache.file].into_iter().flatten()
-        {
+        let Self { index, calibration, check_calibration, cache, .. } = &mut config;
+        for path in [index, calibration, check_calibration, &mut cache.file].into_iter().flatten() {
             *path = folder.join(&*path);
         }
         if let Some(alpha) = config.alpha.filter(|a| !(0.0..=1.0).contains(a)) {

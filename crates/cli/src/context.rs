@@ -152,6 +152,17 @@ impl Context {
         }
     }
 
+    /// As [`retriever`](Self::retriever), where evidence was named at all.
+    pub(crate) async fn retriever_if_named(
+        &self,
+        evidence: &EvidenceArgs,
+    ) -> Result<Option<Arc<dyn Retriever>>> {
+        match (&evidence.index, &evidence.passages, &self.config.index) {
+            (None, None, None) => Ok(None),
+            _ => Ok(Some(self.retriever(evidence).await?)),
+        }
+    }
+
     async fn passages(&self, file: &Path) -> Result<ListRetriever> {
         let spooled = if file == Path::new("-") { Some(spool_stdin()?) } else { None };
         let path = spooled.as_ref().map_or(file, tempfile::NamedTempFile::path).to_owned();

@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use counterproof::encoders::{BertVerifier, EncoderOptions};
 use counterproof::methods::repair::{EncoderGate, GateCalibration};
 use counterproof::models::cache::{Cached, ReplyCache};
 use counterproof::models::policy::{Governed, Policy};
 use counterproof::models::recorded::Recorder;
 use counterproof::models::spec::{EndpointSettings, ModelSpec};
+use counterproof::models::tei::{TeiConfig, TeiVerifier};
 use counterproof::{Entailment, Error, LanguageModel, NoModel, Price, Result, UserError};
 
 use crate::args::ModelArgs;
@@ -15,6 +17,9 @@ use crate::context::{BASE_ENCODER, Context};
 
 /// The name that stands for no language model: encoders decide.
 pub(crate) const NO_MODEL: &str = "none";
+
+/// The name of the verifier that is part of the program.
+const OWN_VERIFIER: &str = "own";
 
 /// A model, ready to be asked.
 #[derive(Clone)]
@@ -37,22 +42,39 @@ impl Model {
     /// # Errors
     /// When no model is named, or the one named cannot be had; the message says what can.
     pub(crate) async fn open(args: &ModelArgs, context: &Context) -> Result<Self> {
-        let name = match args.model.as_deref().or(context.config.model.as_deref()) {
-            Some(name) => name.to_owned(),
-            None => usual(context)?,
-        };
-        if name == NO_MODEL {
-            for (given, flag) in [(args.record.is_some(), "--record"), (args.veto, "--veto")] {
-                if given {
-                    return Err(Error::invalid(
-                        flag,
-                        "it is about a language model, and --model none asks none",
-                    ));
-                }
+        let what = "a reader and a verifier";
+        let Some(name) = chosen(args, what, context)? else {
+            if args.veto {
+                return Err(asks_none("--veto"));
             }
             return Self::encoders(context).await;
+        };
+        let built = Self::named(&name, args, context).await?;
+        let veto: Option<Arc<dyn Entailment>> =
+            if args.veto { Some(verifier(None, context).await?) } else { None };
+        Ok(Self { veto, ..built })
+    }
+
+    /// The language model that is named; `None` for `none`, or where none is named and the verifier can do without.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub(crate) async fn language(args: &ModelArgs, context: &Context) -> Result<Option<Self>> {
+        if args.veto {
+            return Err(Error::invalid(
+                "--veto",
+                "it is about repair: in a check the verifier always decides",
+            ));
         }
-        let configured = context.config.models.get(&name);
+        match chosen(args, "the verifier", context)? {
+            Some(name) => Self::named(&name, args, context).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The language model called `name`.
+    async fn named(name: &str, args: &ModelArgs, context: &Context) -> Result<Self> {
+        let configured = context.config.models.get(name);
         let spec: ModelSpec = match configured {
             Some(model) => model.spec.parse()?,
             None => name.parse().map_err(|error| with_known_names(error, context))?,
@@ -62,15 +84,7 @@ impl Model {
             configured.and_then(|m| m.policy.clone()).unwrap_or_else(|| context.config.policy.clone());
         policy.price = configured.and_then(|m| m.price).or(policy.price);
         let cache = context.config.cache.enabled && !args.no_cache && args.record.is_none();
-        let built = Self::build(&spec, &settings, policy, cache, args.record.as_deref(), context).await?;
-        let veto: Option<Arc<dyn Entailment>> = if args.veto {
-            let base = context.store()?.path(BASE_ENCODER)?;
-            let opened = tokio::task::spawn_blocking(move || counterproof::own::verifier(base)).await;
-            Some(Arc::new(opened.map_err(|e| Error::failed("loading the verifier", e))??))
-        } else {
-            None
-        };
-        Ok(Self { veto, ..built })
+        Self::build(&spec, &settings, policy, cache, args.record.as_deref(), context).await
     }
 
     async fn build(
@@ -137,20 +151,60 @@ impl Model {
     }
 }
 
-/// The model for a person who named none: the encoders, which need nothing else.
-fn usual(context: &Context) -> Result<String> {
-    if context.store()?.path(BASE_ENCODER).is_ok() {
-        context.note("no model was named: deciding with --model none, by a reader and a verifier alone");
-        return Ok(NO_MODEL.to_owned());
+/// What judges statements by evidence: the one called `name`, else the settings', else our own.
+///
+/// # Errors
+/// When it is not there or cannot be run.
+pub(crate) async fn verifier(name: Option<&str>, context: &Context) -> Result<Arc<dyn Entailment>> {
+    let name = name.or(context.config.verifier.as_deref()).unwrap_or(OWN_VERIFIER);
+    if let Some(url) = name.strip_prefix("tei:") {
+        return Ok(Arc::new(TeiVerifier::new(TeiConfig::at(url))?));
     }
-    Err(UserError::NotFound {
-        what: "a model to ask".to_owned(),
-        hint: format!(
-            "fetch the base encoder (`counterproof models pull {BASE_ENCODER}`) to decide without a language model, or give \
-             --model openai:NAME, anthropic:NAME, http://HOST/v1#NAME or gguf:FILE, or set `model` in counterproof.toml"
-        ),
+    let own = name == OWN_VERIFIER;
+    let dir = if own { context.store()?.path(BASE_ENCODER)? } else { PathBuf::from(name) };
+    if !own && !dir.join("config.json").is_file() {
+        return Err(UserError::NotFound {
+            what: format!("the verifier {name}"),
+            hint: "give own, a folder with config.json, tokenizer.json and model.safetensors, or tei:http://HOST".to_owned(),
+        }
+        .into());
     }
-    .into())
+    let open = move || match own {
+        true => counterproof::own::verifier(dir),
+        false => BertVerifier::open_classifier(dir, &EncoderOptions::default()),
+    };
+    let opened = tokio::task::spawn_blocking(open).await;
+    Ok(Arc::new(opened.map_err(|e| Error::failed("loading the verifier", e))??))
+}
+
+/// The name of the model that is to be asked; `None` for no language model, where `what` decides.
+fn chosen(args: &ModelArgs, what: &str, context: &Context) -> Result<Option<String>> {
+    let name = args.model.as_deref().or(context.config.model.as_deref());
+    if let Some(name) = name.filter(|name| *name != NO_MODEL) {
+        return Ok(Some(name.to_owned()));
+    }
+    if args.record.is_some() {
+        return Err(asks_none("--record"));
+    }
+    if name.is_none() {
+        if context.store()?.path(BASE_ENCODER).is_err() {
+            return Err(UserError::NotFound {
+                what: "a model to ask".to_owned(),
+                hint: format!(
+                    "fetch the base encoder (`counterproof models pull {BASE_ENCODER}`) to decide without a language model, or \
+                     give --model openai:NAME, anthropic:NAME, http://HOST/v1#NAME or gguf:FILE, or set `model` in \
+                     counterproof.toml"
+                ),
+            }
+            .into());
+        }
+        context.note(&format!("no model was named: deciding with --model none, by {what} alone"));
+    }
+    Ok(None)
+}
+
+fn asks_none(flag: &str) -> Error {
+    Error::invalid(flag, "it is about a language model, and --model none asks none")
 }
 
 fn with_known_names(error: Error, context: &Context) -> Error {

@@ -6,36 +6,11 @@
 
 mod support;
 
-use std::path::PathBuf;
-
 use support::{Program, Run};
 
-const ENCODER: &str = "all-MiniLM-L6-v2";
-
-/// A program whose store holds the base encoder, lent from the user's.
+/// A program with the base encoder and passages about a tower.
 fn program() -> Option<Program> {
-    let home = std::env::var_os("COUNTERPROOF_HOME").map(PathBuf::from).or_else(|| {
-        let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-        Some(
-            cache
-                .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?
-                .join("counterproof"),
-        )
-    })?;
-    let folder = home.join("models").join(ENCODER);
-    if !folder.join("model.safetensors").is_file() {
-        println!("skipped: needs the weights of {ENCODER} (counterproof models pull {ENCODER})");
-        return None;
-    }
-    let program = Program::new();
-    let own = program.path("home").join("models").join(ENCODER);
-    std::fs::create_dir_all(&own).unwrap();
-    for file in std::fs::read_dir(folder).unwrap() {
-        let file = file.unwrap();
-        if file.file_type().unwrap().is_file() {
-            std::fs::copy(file.path(), own.join(file.file_name())).unwrap();
-        }
-    }
+    let program = Program::with_encoder()?;
     program.file(
         "tower.jsonl",
         r#"{"id":"t","title":"Hallberg tower","text":"The Hallberg tower was designed by Anton Reiss and opened in 1924."}

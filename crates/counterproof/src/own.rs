@@ -11,11 +11,13 @@ use std::sync::Arc;
 use counterproof_core::Result;
 use counterproof_encoders::adapter::Adapter;
 use counterproof_encoders::{BertReader, BertVerifier, EncoderOptions};
+use counterproof_methods::check::Calibrator;
 use counterproof_methods::repair::{EncoderGate, GateCalibration};
 
 static VERIFIER: &[u8] = include_bytes!("../../../adapters/verifier/adapter.safetensors");
 static READER: &[u8] = include_bytes!("../../../adapters/reader/adapter.safetensors");
 static CALIBRATION: &str = include_str!("../../../adapters/gate/calibration.json");
+static CHECK_CALIBRATION: &str = include_str!("../../../adapters/check/calibration.json");
 
 /// The verifier, over the base encoder in the folder `base`.
 ///
@@ -43,6 +45,14 @@ pub fn encoder_gate(base: impl AsRef<Path>) -> Result<EncoderGate> {
     let base = base.as_ref();
     let calibration = GateCalibration::from_json(CALIBRATION, "the gate's calibration")?;
     Ok(EncoderGate::new(Arc::new(reader(base)?), Arc::new(verifier(base)?), calibration))
+}
+
+/// How sure `check` is of verdicts by [`verifier`], without a language model or with one.
+///
+/// # Errors
+/// None for the file that is part of the library.
+pub fn check_calibrator() -> Result<Calibrator> {
+    Calibrator::from_json(CHECK_CALIBRATION, "the calibration of check")
 }
 
 fn named(name: &str) -> EncoderOptions {

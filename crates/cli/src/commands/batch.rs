@@ -1,4 +1,4 @@
-//! `counterproof batch ask` and `counterproof batch repair`.
+//! `counterproof batch ask` and `counterproof batch repair`, and what every batch does with its rows.
 
 use std::io::Write;
 use std::path::Path;
@@ -11,7 +11,7 @@ use counterproof::retrieval::ListRetriever;
 use counterproof::{Error, Limits, Question, Result, Retriever};
 use serde_json::{Map, Value, json};
 
-use crate::args::BatchArgs;
+use crate::args::{BatchArgs, BatchFileArgs};
 use crate::commands::repair;
 use crate::context::{Context, spool_stdin};
 use crate::error::{Failure, Outcome, tell};
@@ -19,15 +19,9 @@ use crate::model::Model;
 use crate::{print_json, render};
 
 pub(crate) async fn run(verb: &'static str, args: &BatchArgs, context: &Context) -> Outcome {
-    let spooled = if args.input == Path::new("-") { Some(spool_stdin()?) } else { None };
-    let path = spooled.as_ref().map_or(args.input.as_path(), tempfile::NamedTempFile::path);
-    let input = Input::new(path, InputFormat::of(path), context.limits().clone());
+    let file = open(&args.rows, context)?;
     // Rows may all bring their passages; then neither an index nor a list is needed.
-    let retriever = match (&args.method.evidence.index, &args.method.evidence.passages, &context.config.index)
-    {
-        (None, None, None) => None,
-        _ => Some(context.retriever(&args.method.evidence).await?),
-    };
+    let retriever = context.retriever_if_named(&args.method.evidence).await?;
     let model =
         context.display.waiting("loading the model", Model::open(&args.method.choice, context)).await?;
     let worker = Worker {
@@ -39,9 +33,43 @@ pub(crate) async fn run(verb: &'static str, args: &BatchArgs, context: &Context)
         model: model.clone(),
     };
     if args.method.dry_run {
-        return dry_run(&input, &worker, args.limit, context);
+        return dry_run(&file.input, &worker, args.rows.limit, context);
     }
+    let worker = Arc::new(worker);
+    let work = |id: String, row: Row| {
+        let worker = Arc::clone(&worker);
+        async move { worker.work(id, row).await }
+    };
+    work_through(verb, &file, &args.rows, model.concurrency, work, context).await
+}
 
+/// The rows of a file, or of standard input.
+pub(crate) struct Rows {
+    input: Input,
+    /// Holds what came by standard input, for as long as it is read.
+    _spooled: Option<tempfile::NamedTempFile>,
+}
+
+pub(crate) fn open(args: &BatchFileArgs, context: &Context) -> Result<Rows> {
+    let spooled = if args.input == Path::new("-") { Some(spool_stdin()?) } else { None };
+    let path = spooled.as_ref().map_or(args.input.as_path(), tempfile::NamedTempFile::path);
+    let input = Input::new(path, InputFormat::of(path), context.limits().clone());
+    Ok(Rows { input, _spooled: spooled })
+}
+
+/// Has `work` done on every row, each exactly once, and tells how it went.
+pub(crate) async fn work_through<Work, Doing>(
+    verb: &'static str,
+    rows: &Rows,
+    args: &BatchFileArgs,
+    concurrency: usize,
+    work: Work,
+    context: &Context,
+) -> Outcome
+where
+    Work: Fn(String, Row) -> Doing,
+    Doing: Future<Output = Result<Map<String, Value>>> + Send + 'static,
+{
     let resume = match (args.resume, args.retry_failed) {
         (_, true) => Resume::RetryFailed,
         (true, false) => Resume::Continue,
@@ -50,17 +78,12 @@ pub(crate) async fn run(verb: &'static str, args: &BatchArgs, context: &Context)
     let sink = Sink::open(&args.output, resume)?;
     let options = BatchOptions {
         verb: verb.to_owned(),
-        concurrency: args.concurrency.map_or(model.concurrency, usize::from),
+        concurrency: args.concurrency.map_or(concurrency, usize::from),
         limit: args.limit,
     };
     let bar = context.display.rows(0, verb);
     bar.enable_steady_tick(std::time::Duration::from_millis(200));
-    let worker = Arc::new(worker);
-    let work = |id: String, row: Row| {
-        let worker = Arc::clone(&worker);
-        async move { worker.work(id, row).await }
-    };
-    let run = counterproof::batch::run(&input, sink, &options, work, interrupted(), |progress| {
+    let run = counterproof::batch::run(&rows.input, sink, &options, work, interrupted(), |progress| {
         bar.set_length(progress.total);
         bar.set_position(progress.done);
         if progress.failed > 0 {
@@ -153,7 +176,7 @@ async fn interrupted() {
     });
 }
 
-fn conclude(summary: &BatchSummary, args: &BatchArgs, context: &Context) -> Outcome {
+fn conclude(summary: &BatchSummary, args: &BatchFileArgs, context: &Context) -> Outcome {
     let stopped = summary.stopped.is_some();
     if context.json {
         print_json(&json!({

@@ -1,9 +1,11 @@
 //! `counterproof train calibrator`: fits how the gate without a language model weighs reader and verifier to questions
-//! whose answers are known.
+//! whose answers are known, or how sure `check` is to claims whose truth is known.
 
 use std::io::Write;
 use std::sync::Arc;
 
+use counterproof::batch::{Input, InputFormat};
+use counterproof::methods::check::{Calibrator, CalibratorKind, Check, Claim, verdict_of};
 use counterproof::methods::repair::{CalibrationRow, GateCalibration, Repair, means_the_same};
 use counterproof::retrieval::ListRetriever;
 use counterproof::{Error, Passage, Question, Result, Retriever};
@@ -13,7 +15,7 @@ use serde_json::json;
 use crate::args::CalibratorArgs;
 use crate::context::Context;
 use crate::error::Outcome;
-use crate::model::Model;
+use crate::model::{Model, verifier};
 use crate::print_json;
 
 /// A question with a known answer.
@@ -52,14 +54,102 @@ impl Row {
     }
 }
 
-/// Fits the weights and the threshold of the encoder gate.
+/// A claim whose truth is known.
+#[derive(Debug, Deserialize)]
+struct ClaimRow {
+    claim: String,
+    #[serde(alias = "label")]
+    verdict: String,
+    /// Claims of one group share text; a claim without one is a group by itself.
+    #[serde(default)]
+    group: Option<String>,
+}
+
+/// Fits what the rows are for: claims make a calibrator of `check`, questions one of the encoder gate.
 pub(crate) async fn run(args: &CalibratorArgs, context: &Context) -> Outcome {
     let text = std::fs::read_to_string(&args.input).map_err(|e| Error::io("reading", &args.input, &e))?;
     let lines: Vec<&str> = text.lines().filter(|l| !l.trim().is_empty()).collect();
-    let shared = match (&args.evidence.index, &args.evidence.passages, &context.config.index) {
-        (None, None, None) => None,
-        _ => Some(context.retriever(&args.evidence).await?),
-    };
+    let first: Option<serde_json::Value> = lines.first().and_then(|line| serde_json::from_str(line).ok());
+    match first.is_some_and(|row| row.get("claim").is_some()) {
+        true => of_check(args, context).await,
+        false => of_gate(args, &lines, context).await,
+    }
+}
+
+/// Fits how sure a check is. Rows are read as those of a batch are.
+async fn of_check(args: &CalibratorArgs, context: &Context) -> Outcome {
+    let shared = context.retriever_if_named(&args.evidence).await?;
+    let verifier = context.display.waiting("loading the verifier", verifier(None, context)).await?;
+    let config = context.config.check.clone();
+    let over = |retriever| Check::without_model(retriever, Arc::clone(&verifier), config.clone());
+    let text = std::fs::read_to_string(&args.input).map_err(|e| Error::io("reading", &args.input, &e))?;
+    let input = Input::new(&args.input, InputFormat::JsonLines, context.limits().clone());
+    let truths = text.lines().filter(|l| !l.trim().is_empty());
+    let bar = context.display.rows(truths.clone().count() as u64, "checking claims");
+    let (mut rows, mut failed) = (Vec::new(), 0u64);
+    for (row, line) in input.rows()?.zip(truths) {
+        bar.inc(1);
+        let row = row?;
+        let number = row.number;
+        let made = async {
+            let known: ClaimRow = serde_json::from_str(line)
+                .map_err(|e| Error::invalid("the row", format!("it tells no verdict: {e}")))?;
+            let truth = verdict_of(&known.verdict).ok_or_else(|| {
+                Error::invalid(
+                    "verdict",
+                    format!("{} is none; write supported, refuted or not_enough_evidence", known.verdict),
+                )
+            })?;
+            let row = row.content?;
+            let evidence = row.evidence(context.limits())?;
+            let evidence: Option<Vec<Arc<Passage>>> =
+                evidence.map(|passages| passages.into_iter().map(Arc::new).collect());
+            let own: Option<Arc<dyn Retriever>> = match row.passages {
+                Some(passages) => Some(Arc::new(ListRetriever::new(passages, context.limits())?)),
+                None => shared.clone(),
+            };
+            let claim = Claim::new(&known.claim);
+            let group = known.group.unwrap_or_else(|| known.claim.clone());
+            over(own).calibration_row(&claim, evidence.as_deref(), truth, group).await
+        };
+        match made.await {
+            Ok(row) => rows.push(row),
+            Err(error) if error.is_user() => {
+                failed += 1;
+                context.note(&format!("{} line {number}: {error}", args.input.display()));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    bar.finish_and_clear();
+    let name = args.input.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let told = format!("{} claims of {name}", rows.len());
+    let fitted = Calibrator::fit(&rows, CalibratorKind::Logistic, told)?;
+    let json =
+        serde_json::to_string_pretty(&fitted).map_err(|e| Error::failed("writing the calibration", e))?;
+    std::fs::write(&args.out, json + "\n").map_err(|e| Error::io("writing", &args.out, &e))?;
+    let right = rows.iter().filter(|r| r.right).count();
+    let (held, of_held) = (fitted.held.len(), fitted.held.iter().filter(|h| h.right).count());
+    if context.json {
+        return print_json(&json!({
+            "schema": 1, "calibration": args.out, "rows": rows.len(), "failed": failed, "right": right, "held": held,
+            "held_right": of_held,
+        }));
+    }
+    writeln!(
+        anstream::stdout().lock(),
+        "{right} of {} verdicts were right; fitted to one half of the claims, {held} are held back for thresholds\nwritten to {}; \
+         use it with `check_calibration = \"{}\"` in counterproof.toml",
+        rows.len(),
+        args.out.display(),
+        args.out.display()
+    )?;
+    Ok(())
+}
+
+/// Fits the weights and the threshold of the encoder gate.
+async fn of_gate(args: &CalibratorArgs, lines: &[&str], context: &Context) -> Outcome {
+    let shared = context.retriever_if_named(&args.evidence).await?;
     let model = context.display.waiting("loading the models", Model::encoders(context)).await?;
     let Some(gate) = model.encoders else {
         return Err(Error::failed("loading the reader and the verifier", "they are not there").into());

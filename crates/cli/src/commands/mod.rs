@@ -2,6 +2,7 @@
 
 pub(crate) mod batch;
 pub(crate) mod calibrator;
+pub(crate) mod check;
 pub(crate) mod demo;
 pub(crate) mod index;
 pub(crate) mod models;

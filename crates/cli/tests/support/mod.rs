@@ -22,6 +22,31 @@ impl Program {
         Self { home: tempfile::tempdir().unwrap() }
     }
 
+    /// A program whose store holds the base encoder, lent from the user's; `None`, said aloud, where that is not at hand.
+    pub(crate) fn with_encoder() -> Option<Self> {
+        const ENCODER: &str = "all-MiniLM-L6-v2";
+        let home = std::env::var_os("COUNTERPROOF_HOME").map(PathBuf::from).or_else(|| {
+            let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+            let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
+            Some(cache.join("counterproof"))
+        })?;
+        let folder = home.join("models").join(ENCODER);
+        if !folder.join("model.safetensors").is_file() {
+            println!("skipped: needs the weights of {ENCODER} (counterproof models pull {ENCODER})");
+            return None;
+        }
+        let program = Self::new();
+        let own = program.path("home").join("models").join(ENCODER);
+        std::fs::create_dir_all(&own).unwrap();
+        for file in std::fs::read_dir(folder).unwrap() {
+            let file = file.unwrap();
+            if file.file_type().unwrap().is_file() {
+                std::fs::copy(file.path(), own.join(file.file_name())).unwrap();
+            }
+        }
+        Some(program)
+    }
+
     pub(crate) fn command<S: AsRef<std::ffi::OsStr>>(&self, args: &[S]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_counterproof"));
         command.args(args).current_dir(self.home.path());

@@ -160,6 +160,13 @@ impl Calibrator {
         Ok(read)
     }
 
+    /// The same model with other claims held back to take thresholds from.
+    #[must_use]
+    pub fn with_held(self, mut held: Vec<Held>) -> Self {
+        held.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+        Self { held, ..self }
+    }
+
     /// The kind of the model.
     pub fn kind(&self) -> CalibratorKind {
         match self.model {

@@ -62,7 +62,7 @@ pub struct CheckConfig {
     pub top_p: f32,
     /// The seed of the first candidate; the others count up from it.
     pub seed: u64,
-    /// Sentences of the pool that are judged one by one at most, those of the best passages first.
+    /// Sentences that are judged one by one, those that share most words with the claim; one of each passage in any case.
     pub max_sentences: usize,
     /// A citation is dropped while the score of the verdict falls by no more than this.
     pub prune: f64,
@@ -96,7 +96,7 @@ impl Default for CheckConfig {
             temperature: 0.8,
             top_p: 0.95,
             seed: 0,
-            max_sentences: 64,
+            max_sentences: 16,
             prune: 0.02,
             joining: Joining::Max,
             scoring: Scoring::Product,

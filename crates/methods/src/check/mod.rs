@@ -12,6 +12,7 @@
 mod calibrator;
 mod candidates;
 mod config;
+mod document;
 mod features;
 mod pipeline;
 mod pool;
@@ -23,6 +24,7 @@ mod verify;
 pub use calibrator::{CalibrationRow, Calibrator, CalibratorKind, Held, NoPromise};
 pub use candidates::{Candidate, verdict_of};
 pub use config::{Abstention, CheckAblations, CheckConfig, Joining, Scoring};
+pub use document::{Sentence, claims_of};
 pub use features::{FEATURES, Features};
 pub use pipeline::{Check, Claim};
 pub use report::{AbstainReason, CHECK_SCHEMA, CheckReport, Cited, PartReport, Stance};

@@ -42,6 +42,20 @@ impl Claim {
     pub fn new(text: impl Into<String>) -> Self {
         Self { id: String::new(), text: text.into() }
     }
+
+    /// Checks that it can be checked: not blank, within the limits, and a statement.
+    ///
+    /// # Errors
+    /// A user's error that says what is wrong.
+    pub fn admit(&self, limits: &Limits) -> Result<()> {
+        limits.check_claim(&self.text)?;
+        if is_question(&self.text) {
+            let problem = "it is a question; check takes a statement, such as \"The bridge opened in 1932.\" (to find and test \
+                           an answer, use ask)";
+            return Err(Error::invalid("the claim", problem));
+        }
+        Ok(())
+    }
 }
 
 /// Checks claims against evidence.
@@ -186,12 +200,7 @@ impl Check {
     }
 
     fn admit(&self, claim: &Claim) -> Result<()> {
-        self.limits.check_claim(&claim.text)?;
-        if is_question(&claim.text) {
-            let problem = "it is a question; check takes a statement, such as \"The bridge opened in 1932.\" (to find and test \
-                           an answer, use ask)";
-            return Err(Error::invalid("the claim", problem));
-        }
+        claim.admit(&self.limits)?;
         self.config.validate()
     }
 
@@ -340,18 +349,19 @@ impl Check {
         }
     }
 
-    /// Which passages are about somebody else than the claim: nothing may follow from them. A passage under a title that
+    /// Which passages are about somebody else than the claim: nothing may follow from them. A passage without a title may be
+    /// about anybody, since its text often says no more than "she"; one under a title that
     /// the claim names besides its subject is not: "Wolfgang Pauli named the neutrino" may rest on the page of the neutrino.
     fn foreign(&self, fact: &str, pool: &Pool, ledger: &mut Ledger) -> Vec<bool> {
         let Some(name) = subject(fact).filter(|_| !self.config.ablate.no_entity_guard) else {
             return Vec::new();
         };
         let claimed = format!(" {} ", squad(fact));
-        let is_named = |title: &str| !title.is_empty() && claimed.contains(&format!(" {} ", squad(title)));
+        let may_be = |title: &str| title.is_empty() || claimed.contains(&format!(" {} ", squad(title)));
         pool.entries()
             .iter()
             .map(|entry| {
-                let foreign = !is_named(&entry.passage.title)
+                let foreign = !may_be(&entry.passage.title)
                     && is_about(&name, &entry.passage.title, &entry.passage.text) == About::No;
                 if foreign {
                     ledger.trace.rule(

@@ -73,12 +73,17 @@ pub(super) async fn by_evidence(
     } else {
         bench.together(&telling(&pieces), ledger).await?
     };
-    let mut judged: Vec<Nli> = pieces.iter().map(|p| p.nli).collect();
-    if let Some(joined) = joined.filter(|_| as_whole) {
-        judged = vec![joined];
-    }
-    let scores = Scores::join(&judged, config.joining);
-    let (verdict, v, margin) = best_label(scores, config);
+    let judged: Vec<Nli> = pieces.iter().map(|p| p.nli).collect();
+    let whole = joined.filter(|_| as_whole).or_else(|| only(given, &judged));
+    let (scores, by_label) = match whole {
+        // One judgement of all the evidence is a distribution over the labels as it is.
+        Some(nli) => (Scores::join(&[nli], config.joining), LABELS.map(|label| (label, side(&nli, label)))),
+        None => {
+            let scores = Scores::join(&judged, config.joining);
+            (scores, LABELS.map(|label| (label, scores.of(label, config.scoring))))
+        }
+    };
+    let (verdict, v, margin) = best_label(by_label);
     let cited = cited(&pieces, verdict, config);
     Ok(selected(
         bench,
@@ -95,9 +100,16 @@ fn telling(pieces: &[Piece]) -> Vec<Piece> {
     chosen
 }
 
+/// The judgement by evidence that was given and is a single sentence.
+fn only(given: bool, judged: &[Nli]) -> Option<Nli> {
+    match judged {
+        [one] if given => Some(*one),
+        _ => None,
+    }
+}
+
 /// The label with the greatest score, that score, and by how much it beats the next.
-fn best_label(scores: Scores, config: &CheckConfig) -> (Verdict, f64, f64) {
-    let mut by_label = LABELS.map(|label| (label, scores.of(label, config.scoring)));
+fn best_label(mut by_label: [(Verdict, f64); 3]) -> (Verdict, f64, f64) {
     by_label.sort_by(|a, b| b.1.total_cmp(&a.1));
     let [(verdict, v), (_, second), _] = by_label;
     (verdict, v, v - second)

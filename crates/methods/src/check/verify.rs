@@ -1,11 +1,12 @@
 //! What the verifier makes of the evidence (R2VC, 2.3): every sentence is judged under its title, and what several pieces
 //! say together is one piece more.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use counterproof_core::{ByteSpan, Entailment, Nli, PassageId, Result, Verdict};
 use counterproof_text::statement::{joined_premise, premise};
+use counterproof_text::tokens::content_tokens;
 
 use super::config::{CheckConfig, Joining, Scoring};
 use super::pool::{Entry, Pool};
@@ -87,25 +88,19 @@ impl<'a> Bench<'a> {
         self.foreign.get(passage).copied().unwrap_or(false)
     }
 
-    /// Judges the sentences of passages that were not judged yet, `max_sentences` at most.
+    /// Judges the sentences of passages that were not judged yet: of each the one that shares most with the claim, and
+    /// `max_sentences` of all of them, those that share most.
     ///
     /// # Errors
     /// The verifier's.
     pub(super) async fn judge(&mut self, passages: &[usize], ledger: &mut Ledger) -> Result<()> {
         let mut places: Vec<(usize, ByteSpan)> = Vec::new();
         let mut texts: Vec<(PassageId, String)> = Vec::new();
-        let mut left = self.config.max_sentences.saturating_sub(self.sentences.values().map(Vec::len).sum());
-        for at in passages.iter().copied().filter(|at| !self.is_foreign(*at)) {
-            if self.sentences.contains_key(&at) || places.iter().any(|(known, _)| *known == at) {
-                continue;
-            }
+        for (at, span) in self.most_alike(passages) {
             let Some(entry) = self.pool.get(at) else { continue };
-            for span in entry.sentences.iter().take(left) {
-                let Some(text) = span.slice(&entry.passage.text) else { continue };
-                places.push((at, *span));
-                texts.push((entry.passage.id.clone(), premise(&entry.passage.title, text)));
-            }
-            left = left.saturating_sub(entry.sentences.len());
+            let Some(text) = span.slice(&entry.passage.text) else { continue };
+            places.push((at, span));
+            texts.push((entry.passage.id.clone(), premise(&entry.passage.title, text)));
         }
         let stated: Vec<Stated<'_>> = texts
             .iter()
@@ -124,6 +119,31 @@ impl<'a> Bench<'a> {
             self.sentences.entry(passage).or_default().push(Piece { passage, span, nli });
         }
         Ok(())
+    }
+
+    /// Which sentences of these passages to judge, in the order of the pool.
+    fn most_alike(&self, passages: &[usize]) -> Vec<(usize, ByteSpan)> {
+        let claimed: HashSet<String> = content_tokens(self.claim).into_iter().collect();
+        let mut found: Vec<(bool, usize, usize, ByteSpan)> = Vec::new();
+        for at in passages.iter().copied().filter(|at| !self.is_foreign(*at)) {
+            let known = self.sentences.contains_key(&at) || found.iter().any(|(_, known, ..)| *known == at);
+            let Some(entry) = self.pool.get(at).filter(|_| !known) else { continue };
+            let title: HashSet<String> = content_tokens(&entry.passage.title).into_iter().collect();
+            let shared = |span: &ByteSpan| {
+                let words: HashSet<String> =
+                    content_tokens(span.slice(&entry.passage.text).unwrap_or_default()).into_iter().collect();
+                claimed.iter().filter(|w| words.contains(*w) || title.contains(*w)).count()
+            };
+            let own: Vec<(usize, ByteSpan)> = entry.sentences.iter().map(|s| (shared(s), *s)).collect();
+            let best = own.iter().map(|(shared, _)| *shared).max();
+            let first = own.iter().position(|(shared, _)| Some(*shared) == best);
+            found.extend(own.into_iter().enumerate().map(|(i, (n, span))| (Some(i) == first, at, n, span)));
+        }
+        found.sort_by_key(|(best, _, shared, _)| (!best, std::cmp::Reverse(*shared)));
+        let firsts = found.iter().filter(|(best, ..)| *best).count();
+        found.truncate(self.config.max_sentences.max(firsts));
+        found.sort_by_key(|(_, at, _, span)| (*at, *span));
+        found.into_iter().map(|(_, at, _, span)| (at, span)).collect()
     }
 
     /// What the sentences of a passage say. Nothing where it is about somebody else.

@@ -38,12 +38,12 @@ pub fn checkable(sentence: &str) -> bool {
         && has_verb(sentence, &words)
 }
 
-/// Whether `text` asks: it ends with a question mark or begins as questions do.
+/// Whether `text` asks: it ends with a question mark that is no part of a title, or begins as questions do.
 pub fn is_question(text: &str) -> bool {
     let text = text.trim();
     let end = text.trim_end_matches(['"', '”', '\'', '’', ')', '）', '」', '!', '！', ' ']);
     if end.ends_with(['?', '？', '؟']) {
-        return true;
+        return !ends_in_title(text);
     }
     let text = head(text);
     if has_han(text) {
@@ -55,6 +55,13 @@ pub fn is_question(text: &str) -> bool {
                 && !text.starts_with("幾乎");
     }
     opens_as_question(&read(text).0)
+}
+
+/// "Zoey Deutch played in Why Him?": a statement whose last name has the question mark.
+fn ends_in_title(text: &str) -> bool {
+    let (words, _) = read(head(text));
+    let named = words.last().is_some_and(|w| w.capital);
+    named && words.len() >= FEWEST_WORDS && !opens_as_question(&words) && has_verb(text, &words)
 }
 
 fn head(text: &str) -> &str {

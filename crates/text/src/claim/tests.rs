@@ -421,3 +421,10 @@ proptest! {
         let _ = (checkable(&text), is_question(&text), subject(&title).map(|n| is_about(&n, &title, &text)));
     }
 }
+
+#[test]
+fn a_title_that_asks_makes_no_question() {
+    assert!(!is_question("Zoey Deutch did not portray Stephanie Fleming in Why Him?"));
+    assert!(is_question("Did Zoey Deutch portray Stephanie Fleming in Why Him?"));
+    assert!(is_question("The tower is open today?"));
+}

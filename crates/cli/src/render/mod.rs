@@ -1,5 +1,7 @@
 //! Output for people: the answer first, then why, then the evidence in its own words, then what it cost.
 
+pub(crate) mod check;
+
 use std::fmt::Write;
 
 use counterproof::methods::repair::{Decision, Estimate, Reason, RepairReport};
