@@ -48,7 +48,7 @@ const PASSAGES: &[&str] = &["passages", "ctxs", "documents"];
 /// A row that could be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The question; the claim where the row holds no question.
+    /// The question; empty when the row holds a claim and no question.
     pub question: String,
     /// The claim; `None` when the row holds none.
     pub claim: Option<String>,
@@ -61,19 +61,36 @@ pub struct Row {
 }
 
 impl Row {
-    /// The evidence that the row brings to judge its claim by: a text, or a list of texts or passages.
+    /// The evidence that the row brings to judge its claim by: a text, a list of texts or passages, or such a list as text (a
+    /// column of CSV). Blank evidence is none, and so are lists of something else: data sets keep sentence numbers there.
     ///
     /// # Errors
-    /// A user's error when it is something else, or beyond `limits`.
+    /// A user's error when it is beyond `limits`.
     pub fn evidence(&self, limits: &Limits) -> Result<Option<Vec<Passage>>> {
-        let list = match &self.evidence {
-            None | Some(Value::Null) => return Ok(None),
-            Some(Value::String(text)) => Value::Array(vec![Value::String(text.clone())]),
-            Some(list) => list.clone(),
-        };
-        let read = passages(&list, limits);
-        read.map(Some).map_err(|problem| Error::invalid("the row's evidence", problem))
+        evidence(self.evidence.as_ref(), limits)
     }
+}
+
+/// The evidence that a field of a row holds; see [`Row::evidence`].
+///
+/// # Errors
+/// As [`Row::evidence`].
+pub fn evidence(field: Option<&Value>, limits: &Limits) -> Result<Option<Vec<Passage>>> {
+    let listed = |text: &str| serde_json::from_str::<Value>(text).ok().filter(Value::is_array);
+    let list = match field {
+        None => return Ok(None),
+        Some(Value::String(text)) if text.trim().is_empty() => return Ok(None),
+        Some(Value::String(text)) => {
+            listed(text).unwrap_or_else(|| Value::Array(vec![Value::String(text.clone())]))
+        }
+        Some(list) => list.clone(),
+    };
+    let is_text = |item: &Value| item.is_string() || item.is_object();
+    if list.as_array().is_none_or(|items| items.is_empty() || !items.iter().all(is_text)) {
+        return Ok(None);
+    }
+    let read = passages(&list, limits);
+    read.map(Some).map_err(|problem| Error::invalid("the row's evidence", problem))
 }
 
 /// A row of the input, read or not.
@@ -244,12 +261,14 @@ fn interpret(object: &Map<String, Value>, number: u64, limits: &Limits) -> Resul
         }
     };
     let claim = text(CLAIM)?;
-    if let Some(claim) = &claim {
-        limits.check_claim(claim)?;
-    }
-    let question = text(QUESTION)?.or_else(|| claim.clone());
-    let question = question.ok_or_else(|| Error::invalid(at("question"), "it is missing"))?;
-    limits.check_question(&question)?;
+    let question = match (text(QUESTION)?, &claim) {
+        (Some(question), _) => {
+            limits.check_question(&question)?;
+            question
+        }
+        (None, Some(_)) => String::new(),
+        (None, None) => return Err(Error::invalid(at("question"), "it is missing")),
+    };
     let draft = text(DRAFT)?;
     if let Some(draft) = &draft {
         limits.check_draft(draft)?;

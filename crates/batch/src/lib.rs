@@ -13,6 +13,6 @@ mod input;
 mod output;
 mod run;
 
-pub use input::{Input, InputFormat, InputRow, Row};
+pub use input::{Input, InputFormat, InputRow, Row, evidence};
 pub use output::{Resume, Sink};
 pub use run::{BatchOptions, BatchProgress, BatchSummary, Stop, run};

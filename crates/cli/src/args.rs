@@ -260,7 +260,7 @@ pub(crate) struct CheckMethodArgs {
     #[arg(long)]
     pub(crate) few_shot: bool,
     /// Whether a claim with several facts is taken apart
-    #[arg(long, value_name = "WHEN", default_value = "auto", num_args = 0..=1, default_missing_value = "auto")]
+    #[arg(long, value_name = "WHEN", default_value = "auto", num_args = 0..=1, default_missing_value = "auto", require_equals = true)]
     pub(crate) decompose: Decompose,
     /// Withhold verdicts that are less sure than this, from 0 to 1 [default: 0.5]
     #[arg(long, value_name = "P", group = "abstention")]
@@ -300,7 +300,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) text: Option<PathBuf>,
     /// Evidence to judge by, all of it and nothing else: the words themselves, or @FILE (may be given more than once)
-    #[arg(long = "evidence", value_name = "TEXT|@FILE", conflicts_with_all = ["index", "passages"])]
+    #[arg(long = "evidence", value_name = "TEXT|@FILE", conflicts_with = "passages")]
     pub(crate) given: Vec<String>,
     #[command(flatten)]
     pub(crate) method: CheckMethodArgs,
@@ -335,7 +335,7 @@ pub(crate) struct BatchFileArgs {
     /// Look at the first N rows only
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// Rows worked on at the same time [default: the limit of the policy, 16; 1 for a model in process]
+    /// Rows worked on at the same time [default: the limit of the policy, 16; 1 for a model in process; 4 to check without one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) concurrency: Option<u16>,
 }

@@ -3,13 +3,14 @@
 //!
 //! ```text
 //! cargo run --release -p counterproof --example check_report -- --data ../shared/data --base MODEL_DIR \
-//!     [--index DIR] [--calibrator FILE] [--out calibration.json] [--fit-only] [--rows rows.jsonl] [--limit ROWS]
+//!     [--index DIR] [--calibrator FILE] [--out calibration.json] [--rows rows.jsonl] [--limit ROWS]
 //!     [--ablate PART]...
 //! ```
 //!
-//! The calibrator is fitted on claims of the validation side, which the verifier was not trained on, and everything is
-//! reported on claims that are kept for reports. With `--index`, an index of the corpus of `wiki_passages`, claims of FEVER
-//! are searched for as well. `--calibrator` takes one that was fitted before.
+//! The calibrator is fitted on claims of the validation side, which the verifier was not trained on (but its layer over the
+//! rules was fitted there). Of the claims kept for reports one half, by group, is held back for its thresholds, and
+//! confidences and promises are reported on the other. With `--index`, an index of the corpus of `wiki_passages`, claims of
+//! FEVER are searched for as well. `--calibrator` takes a calibrator that was fitted before.
 
 // A script for measuring: what goes wrong ends it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
@@ -27,7 +28,6 @@ use counterproof::evaluation::{
 };
 use counterproof::methods::check::{
     Abstention, CalibrationRow, Calibrator, CalibratorKind, Check, CheckConfig, Claim, FEATURES, Features,
-    Held,
 };
 use counterproof::retrieval::index::EmbeddedIndex;
 use counterproof::training::data::verifier::{self, VerifierOptions};
@@ -37,10 +37,6 @@ use counterproof::{Embedder, Passage, Probability, Retriever, Verdict};
 fn argument(name: &str) -> Option<String> {
     let mut arguments = std::env::args().skip_while(|a| a != name);
     arguments.next().and_then(|_| arguments.next())
-}
-
-fn flag(name: &str) -> bool {
-    std::env::args().any(|a| a == name)
 }
 
 /// A claim with its truth. `evidence` is what is given; `None` has it searched for.
@@ -61,14 +57,24 @@ struct Said {
     verdict: Verdict,
     features: Features,
     group: String,
+    given: bool,
     found: Option<bool>,
 }
 
 impl Said {
     fn row(&self) -> CalibrationRow {
         let right = self.truth == self.verdict;
-        CalibrationRow { features: self.features, right, group: self.group.clone() }
+        CalibrationRow { features: self.features, right, group: self.group.clone(), given: self.given }
     }
+
+    /// Whether it is held back for thresholds.
+    fn is_held(&self) -> bool {
+        is_first_half(&self.group, "held back")
+    }
+}
+
+fn is_first_half(group: &str, salt: &str) -> bool {
+    Key::of(group).draw(salt) < 0.5
 }
 
 fn given(examples: &[PairExample], set: &str) -> Vec<Item> {
@@ -115,7 +121,16 @@ async fn said(items: Vec<Item>, check: &Check, retriever: Option<&Arc<dyn Retrie
             }
             None => None,
         };
-        out.push(Said { set: item.set, truth: item.truth, verdict, features, group: item.group, found });
+        let given = evidence.is_some();
+        out.push(Said {
+            set: item.set,
+            truth: item.truth,
+            verdict,
+            features,
+            group: item.group,
+            given,
+            found,
+        });
     }
     out
 }
@@ -175,20 +190,16 @@ async fn main() {
             .collect()
     };
 
-    let calibrator = match argument("--calibrator") {
-        Some(file) => Calibrator::from_json(&std::fs::read_to_string(&file).unwrap(), &file).unwrap(),
+    let fitting = match argument("--calibrator") {
+        Some(_) => Vec::new(),
         None => {
             let claims = made.validation.iter().find(|part| part.name == "claims").unwrap();
             let mut items = given(&claims.examples, "");
             items.extend(searched(Split::Validation));
-            let rows = said(thin(items), &check, None).await;
-            write("validation", &rows);
-            fit(&rows)
+            said(thin(items), &check, None).await
         }
     };
-    if flag("--fit-only") {
-        return;
-    }
+    write("validation", &fitting);
     let mut report = Vec::new();
     for part in made.report.iter().filter(|p| !matches!(p.name, "questions" | "twins" | "general")) {
         report.extend(said(thin(given(&part.examples, part.name)), &check, None).await);
@@ -196,8 +207,13 @@ async fn main() {
     report.extend(said(thin(searched(Split::Report)), &check, retriever.as_ref()).await);
     write("report", &report);
     verdicts(&report);
-    confidences(&report, &calibrator);
-    promises(&report, &calibrator);
+    let calibrator = match argument("--calibrator") {
+        Some(file) => Calibrator::from_json(&std::fs::read_to_string(&file).unwrap(), &file).unwrap(),
+        None => fit(&fitting, &report, &check),
+    };
+    let unseen: Vec<Said> = report.into_iter().filter(|row| !row.is_held()).collect();
+    confidences(&unseen, &calibrator);
+    promises(&unseen, &calibrator);
 }
 
 /// Writes the numbers of each claim, for reading.
@@ -214,16 +230,19 @@ fn write(side: &str, rows: &[Said]) {
     }
 }
 
-fn fit(rows: &[Said]) -> Calibrator {
+fn fit(fitting: &[Said], report: &[Said], check: &Check) -> Calibrator {
     let mut sets: BTreeMap<&str, usize> = BTreeMap::new();
-    for row in rows {
+    for row in fitting {
         *sets.entry(&row.set).or_default() += 1;
     }
     let sets: Vec<String> = sets.iter().map(|(set, n)| format!("{set} {n}")).collect();
-    let told = format!("{} claims kept out of training ({})", rows.len(), sets.join(", "));
-    let calibration: Vec<CalibrationRow> = rows.iter().map(Said::row).collect();
-    println!("fitted to one half of {told}; on the other half:\n");
+    let told = format!("{} claims kept out of training ({})", fitting.len(), sets.join(", "));
+    let fitting: Vec<CalibrationRow> = fitting.iter().map(Said::row).collect();
+    let hold: Vec<CalibrationRow> = report.iter().filter(|r| r.is_held()).map(Said::row).collect();
+    let unseen: Vec<&Said> = report.iter().filter(|r| !r.is_held()).collect();
+    println!("\nfitted to {told}; on {} others:\n", unseen.len());
     println!("| calibrator | Brier | ECE | AUROC |\n|---|---|---|---|");
+    let mut chosen = None;
     for kind in [
         CalibratorKind::None,
         CalibratorKind::Temperature,
@@ -231,18 +250,19 @@ fn fit(rows: &[Said]) -> Calibrator {
         CalibratorKind::Isotonic,
         CalibratorKind::Logistic,
     ] {
-        let fitted = Calibrator::fit(&calibration, kind, &told).unwrap();
-        let held = forecasts(fitted.held.iter().map(|h| (h.confidence, h.right)));
+        let fitted = Calibrator::fit_on(&fitting, &hold, kind, &told).unwrap();
+        let said = forecasts(unseen.iter().map(|r| (fitted.confidence(&r.features), r.truth == r.verdict)));
         println!(
             "| {kind:?} | {:.4} | {:.4} | {:.3} |",
-            brier(&held).value.unwrap(),
-            ece(&held, 10).unwrap(),
-            confidence_auroc(&held).unwrap()
+            brier(&said).value.unwrap(),
+            ece(&said, 10).unwrap(),
+            confidence_auroc(&said).unwrap()
         );
+        chosen = Some(fitted);
     }
-    let fitted = Calibrator::fit(&calibration, CalibratorKind::Logistic, &told).unwrap();
+    let fitted = chosen.unwrap().fitted_for(check.fitted_for());
     if let Some(out) = argument("--out") {
-        std::fs::write(out, serde_json::to_string_pretty(&fitted).unwrap() + "\n").unwrap();
+        std::fs::write(out, serde_json::to_string(&fitted).unwrap() + "\n").unwrap();
     }
     fitted
 }
@@ -330,44 +350,63 @@ fn confidences(rows: &[Said], calibrator: &Calibrator) {
     }
 }
 
-/// Half of the claims, by group, sets the threshold; the other half tells whether the promise is kept.
+/// Whether promises are kept: by the thresholds of the calibrator itself, and by those of a random half of the claims on the
+/// other half, a hundred times. Of each group one claim counts.
 fn promises(rows: &[Said], calibrator: &Calibrator) {
     println!(
-        "\n| claims | target risk | kept in | promised in | coverage (mean) | risk (mean) |\n|---|---|---|---|---|---|"
+        "\n| claims | target risk | with the calibrator's threshold: coverage, risk (95 %) | splits with a promise | of these kept | coverage and risk (mean) |\n|---|---|---|---|---|---|"
     );
-    let given: Vec<&Said> = rows.iter().filter(|r| !r.set.ends_with("searched")).collect();
-    let searched: Vec<&Said> = rows.iter().filter(|r| r.set.ends_with("searched")).collect();
-    for (name, rows) in [("given", given), ("searched", searched)] {
+    for (name, given) in [("given", true), ("searched", false)] {
+        let alike: Vec<CalibrationRow> = rows.iter().filter(|r| r.given == given).map(Said::row).collect();
+        if alike.is_empty() {
+            continue;
+        }
+        // One row a group, as the calibrator holds them.
+        let one_each = calibrator.clone().holding(&alike).held().len();
         for target in [0.05, 0.1, 0.2] {
-            let (mut kept, mut promised, mut coverage, mut risk) = (0, 0, 0.0, 0.0);
+            let risk = Abstention::Risk(target);
+            let shipped = match calibrator.threshold(risk, given) {
+                Ok(threshold) => {
+                    let (coverage, wrong, n) = answered(calibrator, &alike, threshold);
+                    let told = wilson(wrong, n).map_or_else(String::new, |i| {
+                        format!("{:.3} ({:.3}-{:.3})", wrong as f64 / n as f64, i.low, i.high)
+                    });
+                    format!("{coverage:.3}, {told}")
+                }
+                Err(none) => format!("no promise: {none}"),
+            };
+            let (mut kept, mut promised, mut coverages, mut risks) = (0, 0, 0.0, 0.0);
             for split in 0..100 {
-                let half = |r: &&&Said| Key::of(&r.group).draw(&format!("promise {split}")) < 0.5;
-                let held = |r: &Said| Held {
-                    confidence: calibrator.confidence(&r.features),
-                    right: r.verdict == r.truth,
-                };
-                let ours: Vec<Held> = rows.iter().filter(half).map(|r| held(r)).collect();
-                let fitted = calibrator.clone().with_held(ours);
-                let Ok(threshold) = fitted.threshold(Abstention::Risk(target)) else {
-                    kept += 1;
+                let salt = format!("promise {split}");
+                let (ours, theirs): (Vec<CalibrationRow>, Vec<CalibrationRow>) =
+                    alike.iter().cloned().partition(|row| is_first_half(&row.group, &salt));
+                let Ok(threshold) = calibrator.clone().holding(&ours).threshold(risk, given) else {
                     continue;
                 };
                 promised += 1;
-                let theirs: Vec<Held> = rows.iter().filter(|r| !half(r)).map(|r| held(r)).collect();
-                let answered: Vec<&Held> = theirs.iter().filter(|h| h.confidence >= threshold).collect();
-                let wrong =
-                    answered.iter().filter(|h| !h.right).count() as f64 / answered.len().max(1) as f64;
-                kept += usize::from(wrong <= target);
-                coverage += answered.len() as f64 / theirs.len() as f64;
-                risk += wrong;
+                let (coverage, wrong, n) = answered(calibrator, &theirs, threshold);
+                let observed = wrong as f64 / n.max(1) as f64;
+                kept += usize::from(observed <= target);
+                coverages += coverage;
+                risks += observed;
             }
-            let mean = |sum: f64| if promised == 0 { f64::NAN } else { sum / f64::from(promised) };
+            let mean = |sum: f64| match promised {
+                0 => "-".to_owned(),
+                n => format!("{:.3}", sum / f64::from(n)),
+            };
             println!(
-                "| {name}, {} | {target} | {kept} of 100 | {promised} | {:.3} | {:.3} |",
-                rows.len(),
-                mean(coverage),
-                mean(risk)
+                "| {name}, {one_each} | {target} | {shipped} | {promised} of 100 | {kept} | {}, {} |",
+                mean(coverages),
+                mean(risks)
             );
         }
     }
+}
+
+/// The share of claims, one a group, with a verdict at a threshold; how many of these are wrong, and how many there are.
+fn answered(calibrator: &Calibrator, rows: &[CalibrationRow], threshold: f64) -> (f64, u64, u64) {
+    let held = calibrator.clone().holding(rows);
+    let given = held.held().iter().filter(|h| h.confidence >= threshold);
+    let (n, wrong) = given.fold((0, 0), |(n, wrong), h| (n + 1, wrong + u64::from(!h.right)));
+    (n as f64 / held.held().len().max(1) as f64, wrong, n)
 }

@@ -108,8 +108,11 @@ async fn one_right_voice_beats_fifteen_wrong_ones() {
     let forced = CheckConfig { adaptive: false, ..config() };
     let says = || Says(vec![("1913", YES)]);
     let claim = "The Laboratory opened in 1913.";
-    let report = by_model(texts, claim, replies.clone(), says(), forced.clone()).await;
-    assert_eq!(report.whole.verdict, Verdict::Supported);
+    for config in [forced.clone(), config()] {
+        // The passage that nobody cites yet speaks for another verdict, so asking goes on.
+        let report = by_model(texts, claim, replies.clone(), says(), config).await;
+        assert_eq!(report.whole.verdict, Verdict::Supported);
+    }
     let mut majority = forced.clone();
     majority.ablate("no_selection").unwrap();
     assert_eq!(
@@ -138,7 +141,7 @@ async fn citations_that_are_not_needed_are_dropped() {
     let texts =
         &[("Laboratory", "The laboratory opened in 1913."), ("Laboratory", "The laboratory is white.")];
     let replies = vec![reply("supported", "2, 1")];
-    let says = || Says(vec![("1913", YES)]);
+    let says = || Says(vec![("1913", YES), ("white", [0.3, 0.6, 0.1])]);
     let claim = "The Laboratory opened in 1913.";
     let report = by_model(texts, claim, replies.clone(), says(), config()).await;
     assert_eq!(report.whole.citations.len(), 1, "{:?}", report.whole.citations);
@@ -167,19 +170,43 @@ async fn a_model_that_answers_nothing_is_an_error() {
 
 #[tokio::test]
 async fn evidence_about_somebody_else_decides_nothing() {
-    let texts = &[("Pierre Curie", "Pierre Curie was born in Paris in 1859.")];
     let says = || Says(vec![("1859", NO)]);
     let claim = "Marie Curie was born in Warsaw.";
-    let report = by_verifier(texts, claim, says(), config()).await;
-    assert_eq!(report.whole.verdict, Verdict::NotEnoughEvidence);
-    assert!(report.whole.citations.is_empty());
+    let born = "Pierre Curie was born in Paris in 1859.";
+    let lead = format!("{born} He shared the prize with his wife, Marie Curie.");
+    // A page about him; one that tells of her too, as such pages do; and words without a title.
+    for texts in [&[("Pierre Curie", born)], &[("Pierre Curie", lead.as_str())], &[("", born)]] {
+        let report = by_verifier(texts, claim, says(), config()).await;
+        assert_eq!(report.whole.verdict, Verdict::NotEnoughEvidence, "{texts:?}");
+        assert!(report.whole.citations.is_empty());
+        let report = by_model(texts, claim, vec![reply("refuted", "1")], says(), config()).await;
+        assert_eq!(report.whole.verdict, Verdict::NotEnoughEvidence, "{texts:?}");
+        let mut unguarded = config();
+        unguarded.ablate("no_entity_guard").unwrap();
+        assert_eq!(by_verifier(texts, claim, says(), unguarded).await.whole.verdict, Verdict::Refuted);
+    }
+    let report = by_verifier(&[("Pierre Curie", born)], claim, says(), config()).await;
     let failed = |e: &Event| matches!(e, Event::Rule { rule, outcome: RuleOutcome::Failed, .. } if rule == "same_entity");
     assert!(report.trace.events.iter().any(failed));
-    let report = by_model(texts, claim, vec![reply("refuted", "1")], says(), config()).await;
-    assert_eq!(report.whole.verdict, Verdict::NotEnoughEvidence);
-    let mut unguarded = config();
-    unguarded.ablate("no_entity_guard").unwrap();
-    assert_eq!(by_verifier(texts, claim, says(), unguarded).await.whole.verdict, Verdict::Refuted);
+    // Words without a name may be about her.
+    let nameless = &[("", "She was born in Warsaw in 1859.")];
+    assert_eq!(by_verifier(nameless, claim, says(), config()).await.whole.verdict, Verdict::Refuted);
+}
+
+#[tokio::test]
+async fn three_passages_about_others_do_not_hide_the_fourth() {
+    let texts = &[
+        ("Pierre Curie", "Pierre Curie was born in 1859."),
+        ("Irene Curie", "Irene Curie was born in 1897."),
+        ("Eve Curie", "Eve Curie was born in 1904."),
+        ("Marie Curie", "Marie Curie was born in Warsaw in 1867."),
+    ];
+    let mut replies = vec![reply("supported", "4"); 3];
+    replies.insert(0, reply("not enough info", ""));
+    let report =
+        by_model(texts, "Marie Curie was born in Warsaw.", replies, Says(vec![("1867", YES)]), config())
+            .await;
+    assert_eq!(report.whole.verdict, Verdict::Supported);
 }
 
 #[tokio::test]
@@ -191,27 +218,99 @@ async fn passages_at_odds_are_a_conflict_and_not_an_average() {
         Arc::new(Says(vec![("1913", YES), ("1921", NO)])),
         CheckConfig::default(),
     );
-    let whole = check.check(&Claim::new("The Laboratory opened in 1913.")).await.unwrap().whole;
-    assert!(whole.conflict && whole.abstained, "{whole:?}");
-    assert_eq!(whole.reason, Some(AbstainReason::Conflict));
-    let stances: Vec<Stance> = whole.citations.iter().map(|c| c.stance).collect();
-    assert_eq!(stances, [Stance::Supports, Stance::Refutes]);
+    let claim = Claim::new("The Laboratory opened in 1913.");
+    let searched = check.check(&claim).await.unwrap().whole;
+    let by_given = check.check_by(&claim, &given(texts)).await.unwrap().whole;
+    for whole in [searched, by_given] {
+        assert!(whole.conflict && whole.abstained, "{whole:?}");
+        assert_eq!(
+            (whole.verdict, whole.reason),
+            (Verdict::NotEnoughEvidence, Some(AbstainReason::Conflict))
+        );
+        let stances: Vec<Stance> = whole.citations.iter().map(|c| c.stance).collect();
+        assert_eq!(stances, [Stance::Supports, Stance::Refutes]);
+    }
+}
+
+/// Judges by what the statement contains.
+struct ByStatement(&'static [(&'static str, [f64; 3])]);
+
+#[async_trait]
+impl Entailment for ByStatement {
+    fn identity(&self) -> &str {
+        "by statement"
+    }
+    async fn judge(&self, pairs: &[(&str, &str)]) -> Result<Vec<Nli>> {
+        let said = |(_, statement): &(&str, &str)| {
+            let known = self.0.iter().find(|(part, _)| statement.contains(part));
+            known.map_or(Nli::NEUTRAL, |(_, [e, n, c])| Nli::from_weights(*e, *n, *c))
+        };
+        Ok(pairs.iter().map(said).collect())
+    }
 }
 
 #[tokio::test]
 async fn a_claim_with_two_facts_is_supported_only_by_both() {
-    let texts = &[("Marie Curie", "Marie Curie was born in Warsaw. Marie Curie lived on the moon.")];
+    let texts = &[("Marie Curie", "Marie Curie lived in Warsaw and Paris.")];
     let claim = "Marie Curie was born in Warsaw and won two Nobel Prizes.";
-    let says = |second| Says(vec![("Warsaw", YES), ("moon", second)]);
-    let half = [0.1, 0.8, 0.1];
-    let check = |verifier| by_verifier(texts, claim, verifier, config());
-    // The twin judges by the premise alone, so both facts get the same evidence.
-    let report = check(says(half)).await;
-    assert_eq!(report.parts.len(), 2, "{:?}", report.parts);
-    assert_eq!(report.parts[1].claim, "Marie Curie won two Nobel Prizes.");
-    let mut undivided = config();
-    undivided.decompose = false;
-    assert!(by_verifier(texts, claim, says(half), undivided).await.parts.is_empty());
+    let check = |verifier: ByStatement, config: CheckConfig| async move {
+        let check = Check::without_model(None, Arc::new(verifier), config);
+        check.check_by(&Claim::new(claim), &given(texts)).await.unwrap()
+    };
+    let both = check(ByStatement(&[("Warsaw", YES), ("Nobel", YES)]), config()).await;
+    assert_eq!((both.whole.verdict, both.parts.len()), (Verdict::Supported, 2));
+    assert_eq!(both.parts[1].claim, "Marie Curie won two Nobel Prizes.");
+    let refuted = check(ByStatement(&[("Warsaw", YES), ("Nobel", NO)]), config()).await;
+    assert_eq!(refuted.whole.verdict, Verdict::Refuted);
+    assert_eq!(refuted.parts[0].verdict, Verdict::Supported);
+    let half = check(ByStatement(&[("Warsaw", YES)]), config()).await;
+    assert_eq!(half.whole.verdict, Verdict::NotEnoughEvidence);
+    assert!(half.whole.citations.is_empty(), "nothing is cited for what is not known");
+    let undivided = CheckConfig { decompose: false, ..config() };
+    assert!(check(ByStatement(&[("Warsaw", YES)]), undivided).await.parts.is_empty());
+}
+
+#[tokio::test]
+async fn what_no_sentence_says_alone_is_cited_by_those_that_say_it_together() {
+    let texts = &[(
+        "Kestrel",
+        "The Kestrel is a ship. Its builder was Dahl. Dahl was a Dane. The Kestrel is not red.",
+    )];
+    // Alone each says little, and the last the opposite; the first three together say it.
+    let says = Says(vec![
+        ("ship. Its builder was Dahl. Dahl was a Dane. The Kestrel is not red.", [0.6, 0.3, 0.1]),
+        ("Its builder was Dahl. Dahl was a Dane.", [0.7, 0.2, 0.1]),
+        ("not red", [0.1, 0.3, 0.45]),
+        ("builder", [0.4, 0.5, 0.1]),
+        ("Dane", [0.35, 0.6, 0.05]),
+        ("ship", [0.2, 0.7, 0.1]),
+    ]);
+    let report = by_verifier(texts, "The Kestrel was built by a Dane.", says, config()).await;
+    assert_eq!(report.whole.verdict, Verdict::Supported);
+    let quotes: Vec<&str> = report.whole.citations.iter().map(|c| c.citation.quote.as_str()).collect();
+    assert_eq!(quotes, ["Its builder was Dahl.", "Dahl was a Dane."]);
+}
+
+#[tokio::test]
+async fn a_model_that_goes_away_in_between_leaves_what_it_said() {
+    let model = Arc::new(ScriptedModel::new(|request: &CompletionRequest| match request.sampling.seed {
+        Some(0..4) => Script::Reply(reply("refuted", "1")),
+        _ => Script::Fail(Error::failed("the endpoint", "it is away")),
+    }));
+    // Another passage speaks for another label, so that asking goes on.
+    let texts =
+        &[("Laboratory", "The laboratory opened in 1913."), ("Laboratory", "The laboratory is from 1921.")];
+    let says = Says(vec![("1921", YES), ("1913", [0.0, 0.8, 0.2])]);
+    let check = Check::new(None, model, Arc::new(says), config());
+    let report = check.check_by(&Claim::new("The Laboratory opened in 1921."), &given(texts)).await.unwrap();
+    assert_eq!(report.whole.verdict, Verdict::Refuted);
+    assert!(
+        report
+            .trace
+            .events
+            .iter()
+            .any(|e| matches!(e, Event::Note { text, .. } if text.contains("a round failed")))
+    );
 }
 
 #[tokio::test]
@@ -223,13 +322,14 @@ async fn without_evidence_there_is_none() {
     );
     let report = check.check(&Claim::new("The Laboratory opened in 1913.")).await.unwrap();
     assert_eq!(report.whole.verdict, Verdict::NotEnoughEvidence);
+    assert!(report.whole.confidence.get() < 0.9, "there is nothing to be sure of");
     let blank = by_verifier(&[("", " "), ("", "")], "It opened in 1913.", Says(Vec::new()), config()).await;
     assert_eq!(blank.whole.verdict, Verdict::NotEnoughEvidence);
 }
 
 #[tokio::test]
 async fn a_passage_counts_once_however_often_it_is_given() {
-    let twice = &[LAB[0], LAB[0], ("Laboratory", "the  laboratory opened in 1913")];
+    let twice = &[LAB[0], LAB[0], ("Laboratory", "the  laboratory opened in 1913.")];
     let report =
         by_verifier(twice, "The Laboratory opened in 1913.", Says(vec![("1913", YES)]), config()).await;
     let judged = report.trace.events.iter().find_map(|e| match e {

@@ -121,6 +121,9 @@ impl Worker {
     }
 
     async fn work(&self, id: String, mut row: Row) -> Result<Map<String, Value>> {
+        if row.question.is_empty() {
+            return Err(Error::invalid("the row", "it holds a claim and no question: use `batch check`"));
+        }
         let method = self.method(&mut row)?;
         let question = Question { id, text: row.question };
         let report = if self.ask {

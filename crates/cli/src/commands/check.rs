@@ -1,7 +1,8 @@
 //! `counterproof check` and `counterproof batch check`.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 
 use counterproof::batch::Row;
@@ -9,13 +10,13 @@ use counterproof::methods::check::{
     Abstention, Calibrator, Check, CheckConfig, CheckReport, Claim, claims_of,
 };
 use counterproof::retrieval::ListRetriever;
-use counterproof::{ByteSpan, Error, Limits, Passage, Result, Retriever};
+use counterproof::{ByteSpan, Error, Limits, Passage, Result, Retriever, UserError};
 use serde_json::{Map, Value, json};
 
 use crate::args::{BatchCheckArgs, CheckArgs, CheckMethodArgs, Decompose};
 use crate::commands::batch;
 use crate::context::Context;
-use crate::error::Outcome;
+use crate::error::{Failure, Outcome};
 use crate::model::{Model, verifier};
 use crate::{print_json, render};
 
@@ -23,7 +24,7 @@ use crate::{print_json, render};
 struct Checker {
     model: Option<Model>,
     verifier: Arc<dyn counterproof::Entailment>,
-    calibrator: Calibrator,
+    calibrator: Arc<Calibrator>,
     config: CheckConfig,
     limits: Limits,
 }
@@ -31,14 +32,7 @@ struct Checker {
 impl Checker {
     async fn open(args: &CheckMethodArgs, context: &Context) -> Result<Self> {
         let config = config(args, context)?;
-        let calibrator = calibrator(context)?;
-        if let Err(none) = calibrator.threshold(config.abstention) {
-            context.note(&format!(
-                "this risk cannot be promised: of {} claims that the calibration holds back {} would have to be without an \
-                 error at the least; every verdict is withheld. Fit it to more claims with `counterproof train calibrator`",
-                none.held, none.needed
-            ));
-        }
+        let calibrator = Arc::new(calibrator(context)?);
         let model = Model::language(&args.choice, context).await?;
         if model.is_none() {
             for (given, flag) in [(args.candidates.is_some(), "--candidates"), (args.few_shot, "--few-shot")]
@@ -55,6 +49,16 @@ impl Checker {
         Ok(Self { model, verifier, calibrator, config, limits: context.limits().clone() })
     }
 
+    /// Says so where nothing can be promised of what was asked for.
+    fn tell_promises(&self, given: bool, context: &Context) {
+        if let Err(none) = self.over(None).threshold(1, given) {
+            context.note(&format!(
+                "what was asked for cannot be promised: {none}. Every verdict is withheld; fit a calibration to claims of your \
+                 own with `counterproof train calibrator`"
+            ));
+        }
+    }
+
     fn over(&self, retriever: Option<Arc<dyn Retriever>>) -> Check {
         let (verifier, mut config) = (Arc::clone(&self.verifier), self.config.clone());
         let check = match &self.model {
@@ -64,7 +68,7 @@ impl Checker {
             }
             None => Check::without_model(retriever, verifier, config),
         };
-        check.with_calibrator(self.calibrator.clone()).with_limits(self.limits.clone())
+        check.with_calibrator(Arc::clone(&self.calibrator)).with_limits(self.limits.clone())
     }
 
     fn concurrency(&self) -> usize {
@@ -138,6 +142,7 @@ pub(crate) async fn run(args: &CheckArgs, context: &Context) -> Outcome {
     };
     let opening = Checker::open(&args.method, context);
     let checker = context.display.waiting("loading the models", opening).await?;
+    checker.tell_promises(given.is_some(), context);
     let check = checker.over(retriever);
     match text {
         Some(text) => checked_text(&text, &check, given.as_deref(), args.method.explain, context).await,
@@ -168,17 +173,13 @@ fn given(texts: &[String], context: &Context) -> Result<Option<Vec<Arc<Passage>>
         return Ok(None);
     }
     let passage = |(number, given): (usize, &String)| -> Result<Arc<Passage>> {
-        let (title, text) = match given.strip_prefix('@') {
-            Some(file) => {
-                let path = Path::new(file);
-                let text = std::fs::read_to_string(path).map_err(|e| Error::io("reading", path, &e))?;
-                (path.file_stem().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default(), text)
-            }
+        let (name, text) = match given.strip_prefix('@') {
+            Some(file) => (file.to_owned(), document(Path::new(file), context)?),
             None => (String::new(), given.clone()),
         };
         context.limits().check_passage(&text)?;
         // The name of a file tells nothing about the words in it, so it names the passage and is no title.
-        let id = if title.is_empty() { format!("evidence-{}", number + 1) } else { title };
+        let id = if name.is_empty() { format!("evidence-{}", number + 1) } else { name };
         Ok(Arc::new(Passage::new(id, "", text)))
     };
     texts.iter().enumerate().map(passage).collect::<Result<_>>().map(Some)
@@ -192,19 +193,29 @@ fn document(file: &Path, context: &Context) -> Result<String> {
         context.limits().check_passage(&text)?;
         return Ok(text);
     }
-    let mut bytes = Vec::new();
-    let opened = std::fs::File::open(file).map_err(|e| Error::io("reading", file, &e))?;
-    let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(16);
-    opened.take(limit).read_to_end(&mut bytes).map_err(|e| Error::io("reading", file, &e))?;
+    let io = |e: std::io::Error| match e.kind() {
+        std::io::ErrorKind::NotFound => Error::from(UserError::NotFound {
+            what: format!("the file {}", file.display()),
+            hint: "name a text file that exists".to_owned(),
+        }),
+        _ => Error::io("reading", file, &e),
+    };
+    let size = std::fs::metadata(file).map_err(io)?.len();
+    if usize::try_from(size).unwrap_or(usize::MAX) > max {
+        let problem = format!("{size} bytes are more than max_passage_bytes = {max}");
+        return Err(Error::invalid(file.display().to_string(), problem));
+    }
+    let bytes = std::fs::read(file).map_err(io)?;
     let text = String::from_utf8(bytes)
         .map_err(|e| Error::invalid(file.display().to_string(), format!("it is not UTF-8 text: {e}")))?;
-    context.limits().check_passage(&text)?;
-    Ok(text)
+    Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
 /// A sentence of a text, and what came of it.
 pub(crate) struct CheckedSentence {
     pub(crate) span: ByteSpan,
+    /// What was checked, with the name in place of a pronoun.
+    pub(crate) claim: Option<String>,
     /// `None` where it states nothing that can be checked.
     pub(crate) report: Option<std::result::Result<CheckReport, Error>>,
 }
@@ -228,23 +239,22 @@ async fn checked_text(
             Some(claim) => {
                 let report = checked(check, &Claim::new(claim), given).await;
                 bar.inc(1);
-                match report {
-                    // What is wrong with one sentence is told with it; what is wrong with the machine ends the work.
-                    Err(error) if !error.is_user() => return Err(error.into()),
-                    report => Some(report),
-                }
+                Some(report)
             }
             None => None,
         };
-        out.push(CheckedSentence { span: sentence.span, report });
+        out.push(CheckedSentence { span: sentence.span, claim: sentence.claim, report });
     }
     bar.finish_and_clear();
     if context.json {
         let sentences: Vec<Value> = out.iter().map(|s| sentence_json(s, text, explain)).collect();
-        return print_json(&json!({ "schema": 1, "sentences": sentences }));
+        print_json(&json!({ "schema": 1, "sentences": sentences }))?;
+    } else {
+        anstream::stdout().lock().write_all(render::check::document(text, &out, explain).as_bytes())?;
     }
-    anstream::stdout().lock().write_all(render::check::document(text, &out, explain).as_bytes())?;
-    Ok(())
+    // What is wrong with one sentence is told with it; what was wrong with the machine is a failure.
+    let failed = |s: &CheckedSentence| matches!(&s.report, Some(Err(error)) if !error.is_user());
+    if out.iter().any(failed) { Err(Failure::Told(ExitCode::FAILURE)) } else { Ok(()) }
 }
 
 fn sentence_json(sentence: &CheckedSentence, text: &str, explain: bool) -> Value {
@@ -274,7 +284,7 @@ impl Worker {
     async fn work(&self, id: String, mut row: Row) -> Result<Map<String, Value>> {
         let limits = &self.checker.limits;
         let evidence = row.evidence(limits)?;
-        let claim = Claim { id, text: row.claim.take().unwrap_or(row.question) };
+        let claim = Claim { id, text: row.claim.take().unwrap_or_else(|| std::mem::take(&mut row.question)) };
         let report = match (evidence, row.passages, &self.shared) {
             (Some(evidence), ..) => {
                 let evidence: Vec<Arc<Passage>> = evidence.into_iter().map(Arc::new).collect();
@@ -305,6 +315,7 @@ pub(crate) async fn batch(args: &BatchCheckArgs, context: &Context) -> Outcome {
     let opening = Checker::open(&args.method, context);
     let checker = context.display.waiting("loading the models", opening).await?;
     let concurrency = checker.concurrency();
+    checker.tell_promises(shared.is_none(), context);
     let worker = Arc::new(Worker { checker, shared, explain: args.method.explain });
     let work = |id: String, row: Row| {
         let worker = Arc::clone(&worker);

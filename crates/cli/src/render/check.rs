@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use counterproof::methods::check::{CheckReport, Cited, PartReport, Stance};
+use counterproof::methods::check::{AbstainReason, CheckReport, Cited, PartReport, Stance};
+use counterproof::text::conflict::compare;
 use counterproof::{Error, Verdict};
 
 use super::{cost, evidence, plain, trace};
@@ -35,6 +36,9 @@ fn verdict(part: &PartReport) -> String {
     let sure = format!("{} ({confidence:.2})", in_words(confidence));
     let mut out = match part.reason {
         None => format!("{}: {sure}\n", named(part.verdict)),
+        Some(reason @ AbstainReason::UnknownLanguage) => {
+            format!("{}: {}\n", paint(NOTE, "withheld"), reason.explain())
+        }
         Some(reason) => format!(
             "{}: {}; it would have been {}, {sure}\n",
             paint(NOTE, "withheld"),
@@ -87,7 +91,15 @@ fn citations(part: &PartReport, indent: &str) -> String {
 }
 
 fn citation(cited: &Cited, claim: &str, stance: bool) -> String {
-    let told = evidence(&cited.citation, claim);
+    // Against a claim the words that differ decide, and beside it those that are the same.
+    let differing: Vec<String> = match cited.stance {
+        Stance::Refutes => {
+            compare(&cited.citation.quote, claim).conflicts.into_iter().map(|c| c.stated).collect()
+        }
+        Stance::Supports => Vec::new(),
+    };
+    let marked = if differing.is_empty() { claim.to_owned() } else { differing.join(" ") };
+    let told = evidence(&cited.citation, &marked);
     match (stance, cited.stance) {
         (false, _) => told,
         (true, Stance::Supports) => format!("{} {told}", paint(GOOD, "for")),
@@ -154,6 +166,9 @@ pub(crate) fn document(text: &str, sentences: &[CheckedSentence], explain: bool)
             Some(Ok(report)) => {
                 tally.add(&report.whole);
                 let _ = writeln!(out, "{} {words}", sign(&report.whole));
+                if let Some(claim) = sentence.claim.as_deref().filter(|claim| plain(claim) != words) {
+                    let _ = writeln!(out, "    {}", paint(DIM, &format!("checked as: {}", plain(claim))));
+                }
                 out.push_str(&beneath(report, explain));
             }
         }

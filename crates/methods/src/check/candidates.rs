@@ -16,6 +16,12 @@ pub(super) const STAGE: &str = "candidates";
 /// Tokens that a reply may take.
 const MAX_TOKENS: u32 = 256;
 
+/// Fields under which a model may write its label.
+const LABELS: [&str; 3] = ["label", "verdict", "answer"];
+
+/// Words of the longest label.
+const LONGEST_LABEL: usize = 3;
+
 /// Candidates that are asked for at a time, where more of them may not be needed.
 pub(super) const ROUND: usize = 4;
 
@@ -52,6 +58,18 @@ impl Candidate {
         }
     }
 
+    /// What was read, for the trace.
+    pub(super) fn told(&self) -> String {
+        let number = self.ix + 1;
+        match (&self.invalid, self.verdict) {
+            (Some(why), _) => format!("candidate {number}: not usable: {why}"),
+            (None, verdict) => {
+                let cited: Vec<String> = self.citations.iter().map(|at| format!("[{}]", at + 1)).collect();
+                format!("candidate {number}: {verdict:?} by {}", cited.join(" "))
+            }
+        }
+    }
+
     /// Whether it may be selected.
     pub fn is_valid(&self) -> bool {
         self.invalid.is_none() && self.verdict.is_some()
@@ -83,6 +101,17 @@ pub fn verdict_of(label: &str) -> Option<Verdict> {
         | "信息不足" => Some(Verdict::NotEnoughEvidence),
         _ => None,
     }
+}
+
+/// The label that a model wrote, with whatever it wrote behind it: "supported - because ...", but not "supported or refuted".
+fn told_verdict(label: &str) -> Option<Verdict> {
+    let words: Vec<&str> = label.split_whitespace().take(LONGEST_LABEL + 1).collect();
+    let head = |n: usize| words.get(..n).and_then(|head| verdict_of(&head.join(" ")));
+    let n = (1..=words.len()).rev().find(|n| head(*n).is_some())?;
+    let verdict = head(n)?;
+    let rest = label.split_whitespace().skip(n);
+    let other = rest.filter_map(verdict_of).any(|other| other != verdict);
+    (!other).then_some(verdict)
 }
 
 /// Asks for the candidates `from..to` at the same time.
@@ -124,7 +153,7 @@ pub(super) async fn sample(
     {
         return Err(error.clone());
     }
-    let given: Vec<&str> = passages.iter().map(|(_, text)| *text).chain([claim]).collect();
+    let given: Vec<&str> = passages.iter().flat_map(|(title, text)| [*title, *text]).chain([claim]).collect();
     let read = replies.into_iter().zip(range).map(|(reply, ix)| match reply {
         Ok(reply) => read(ix, &reply, &given, passages.len()),
         Err(error) => Candidate::invalid(ix, format!("no reply: {error}")),
@@ -135,14 +164,22 @@ pub(super) async fn sample(
 /// Reads one reply. `given` are the texts that the model was shown: what only repeats them is not its own word.
 fn read(ix: usize, reply: &Completion, given: &[&str], shown: usize) -> Candidate {
     let cut_off = reply.finish == FinishReason::Length;
-    let parsed = Reply::new(&reply.text).excluding(given).cut_off(cut_off).json();
+    let parsed = Reply::new(&reply.text).excluding(given).cut_off(cut_off).json_with(&LABELS);
     let json = match parsed {
-        Parsed::Read(json) => json.value,
+        Parsed::Read(json) => json,
         Parsed::Unparsed(why) => return Candidate::invalid(ix, why.to_string()),
     };
+    // What the reply was cut off in may be half a number or half a label; only the rationale bears that.
+    if cut_off && json.cut.as_deref() != Some("/rationale") && !json.repairs.is_empty() {
+        return Candidate::invalid(ix, "the reply was cut off");
+    }
+    let json = json.value;
     let field = |names: &[&str]| names.iter().find_map(|name| json.get(*name));
-    let label = field(&["label", "verdict", "answer"]).and_then(Value::as_str).unwrap_or_default();
-    let Some(verdict) = verdict_of(label) else {
+    let label = match field(&LABELS) {
+        Some(Value::Bool(is)) => is.to_string(),
+        label => label.and_then(Value::as_str).unwrap_or_default().to_owned(),
+    };
+    let Some(verdict) = told_verdict(&label) else {
         return Candidate::invalid(ix, format!("\"{label}\" is no label"));
     };
     let cited = field(&["citations", "citation", "evidence"]).map(numbers).unwrap_or_default();
@@ -237,6 +274,14 @@ mod tests {
         ] {
             assert_eq!(verdict_of(label), verdict, "{label}");
         }
+        for (label, verdict) in [
+            ("supported - because [1] says so", Some(Verdict::Supported)),
+            ("Not enough info.", Some(Verdict::NotEnoughEvidence)),
+            ("yes", None),
+            ("supported or refuted", None),
+        ] {
+            assert_eq!(told_verdict(label), verdict, "{label}");
+        }
     }
 
     #[test]
@@ -259,6 +304,21 @@ mod tests {
         assert!(nothing.is_valid() && nothing.citations.is_empty());
         assert!(!read(0, &reply("I cannot say."), &[], 5).is_valid());
         assert!(!read(0, &reply(r#"{"label": "maybe"}"#), &[], 5).is_valid());
+    }
+
+    #[test]
+    fn chatter_before_the_object_is_passed_over_and_a_cut_off_citation_is_none() {
+        let said =
+            read(0, &reply(r#"Passage [1] says so. {"label": "supported", "citations": [1]}"#), &[], 5);
+        assert_eq!(said.citations, [0]);
+        let cut =
+            Completion { finish: FinishReason::Length, ..reply(r#"{"label": "supported", "citations": [1"#) };
+        assert!(!read(0, &cut, &[], 20).is_valid());
+        let enough = Completion {
+            finish: FinishReason::Length,
+            ..reply(r#"{"label": "supported", "citations": [1], "rationale": "It says th"#)
+        };
+        assert!(read(0, &enough, &[], 20).is_valid());
     }
 
     #[test]

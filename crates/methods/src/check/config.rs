@@ -135,6 +135,9 @@ pub struct CheckAblations {
 }
 
 impl CheckConfig {
+    /// Candidates that a language model may be asked for.
+    pub const MOST_CANDIDATES: usize = 256;
+
     /// The parts that [`ablate`](Self::ablate) knows.
     pub const PARTS: [&str; 9] = [
         "no_selection",
@@ -195,6 +198,10 @@ impl CheckConfig {
             if n == 0 {
                 return Err(Error::invalid(format!("{name} of check"), "it has to be at least 1"));
             }
+        }
+        if self.candidates > Self::MOST_CANDIDATES {
+            let problem = format!("{} is more than {}", self.candidates, Self::MOST_CANDIDATES);
+            return Err(Error::invalid("candidates of check", problem));
         }
         Ok(())
     }

@@ -1,22 +1,22 @@
 //! The steps in their order. Everything with a meaning of its own lives in the modules beside this one.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use counterproof_core::{
     Citation, Entailment, Error, Event, LanguageModel, Limits, Passage, Probability, Result, Retriever,
     RuleOutcome, Verdict,
 };
-use counterproof_text::claim::{About, facts, is_about, is_question, subject};
-use counterproof_text::normalise::squad;
+use counterproof_text::claim::{facts, is_question};
 
-use super::calibrator::{CalibrationRow, Calibrator};
+use super::calibrator::{CalibrationRow, Calibrator, NoPromise};
 use super::candidates::{self, Candidate, ROUND};
 use super::config::{Abstention, CheckConfig};
 use super::features::Features;
 use super::pool::Pool;
 use super::report::{AbstainReason, CHECK_SCHEMA, CheckReport, Cited, PartReport, Stance, whole};
-use super::select::{Selected, by_candidates, by_evidence, can_change};
-use super::verify::{Bench, Piece};
+use super::select::{Selected, by_candidates, by_evidence, headroom};
+use super::verify::{Bench, Guard, Piece};
 use crate::ledger::{Ledger, Search};
 
 const RETRIEVE: &str = "retrieve";
@@ -25,8 +25,8 @@ const STAGE: &str = "check";
 /// The confidence is settled when a round of candidates moves it by less.
 const SETTLED: f64 = 0.02;
 
-/// By how much support and refutation may differ for a conflict that no verdict stands.
-const EVEN: f64 = 0.2;
+/// A confidence is not settled while some passage speaks for another label by so much more.
+const OUTWEIGHS: f64 = 0.2;
 
 /// A claim to be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +58,9 @@ impl Claim {
     }
 }
 
+/// A threshold, or why there is none.
+type Threshold = std::result::Result<f64, NoPromise>;
+
 /// Checks claims against evidence.
 ///
 /// ```
@@ -81,6 +84,8 @@ pub struct Check {
     model: Option<Arc<dyn LanguageModel>>,
     verifier: Arc<dyn Entailment>,
     calibrator: Arc<Calibrator>,
+    /// Thresholds for the risk that was asked for, by the number of facts that share it and by whether evidence is given.
+    thresholds: Arc<Mutex<HashMap<(usize, bool), Threshold>>>,
     config: CheckConfig,
     limits: Limits,
 }
@@ -110,13 +115,15 @@ impl Check {
         config: CheckConfig,
     ) -> Self {
         let (calibrator, limits) = (Arc::new(Calibrator::none()), Limits::default());
-        Self { retriever, model: None, verifier, calibrator, config, limits }
+        let thresholds = Arc::default();
+        Self { retriever, model: None, verifier, calibrator, thresholds, config, limits }
     }
 
     /// Takes confidences from a calibrator. Without one they are the verifier's scores as they are.
     #[must_use]
-    pub fn with_calibrator(mut self, calibrator: Calibrator) -> Self {
-        self.calibrator = Arc::new(calibrator);
+    pub fn with_calibrator(mut self, calibrator: impl Into<Arc<Calibrator>>) -> Self {
+        self.calibrator = calibrator.into();
+        self.thresholds = Arc::default();
         self
     }
 
@@ -196,7 +203,8 @@ impl Check {
         group: impl Into<String>,
     ) -> Result<CalibrationRow> {
         let (verdict, features) = self.features(claim, evidence).await?;
-        Ok(CalibrationRow { features, right: verdict == truth, group: group.into() })
+        let given = evidence.is_some();
+        Ok(CalibrationRow { features, right: verdict == truth, group: group.into(), given })
     }
 
     fn admit(&self, claim: &Claim) -> Result<()> {
@@ -210,14 +218,14 @@ impl Check {
         let text = claim.text.trim();
         let stated = if self.config.decompose { facts(text) } else { vec![text.to_owned()] };
         let (whole, parts) = match stated.as_slice() {
-            [] | [_] => (self.part(text, evidence, &mut ledger).await?, Vec::new()),
+            [] | [_] => (self.part(text, 1, evidence, &mut ledger).await?, Vec::new()),
             several => {
                 ledger.trace.note(STAGE, format!("the claim states {} facts", several.len()));
                 let mut parts = Vec::with_capacity(several.len());
                 for fact in several {
-                    parts.push(self.part(fact, evidence, &mut ledger).await?);
+                    parts.push(self.part(fact, several.len(), evidence, &mut ledger).await?);
                 }
-                (self.whole(text, &parts), parts)
+                (self.whole(text, &parts, matches!(evidence, Evidence::Given(_))), parts)
             }
         };
         ledger.trace.push(Event::Decision {
@@ -239,25 +247,70 @@ impl Check {
     }
 
     /// The verdict on the claim from those on its facts; one that is not sure enough as a whole is withheld.
-    fn whole(&self, text: &str, parts: &[PartReport]) -> PartReport {
+    fn whole(&self, text: &str, parts: &[PartReport], given: bool) -> PartReport {
         let mut whole = whole(text, parts);
-        if !whole.abstained && !self.config.ablate.no_abstention {
-            whole.reason = self.withheld_for(whole.confidence.get());
+        let promised = matches!(self.config.abstention, Abstention::Risk(_));
+        if !whole.abstained && !self.config.ablate.no_abstention && !promised {
+            whole.reason = self.withheld_for(whole.confidence.get(), 1, given);
             whole.abstained = whole.reason.is_some();
         }
         whole
     }
 
-    fn withheld_for(&self, confidence: f64) -> Option<AbstainReason> {
-        match self.calibrator.threshold(self.config.abstention) {
+    /// Why a verdict of this confidence is withheld, if it is. A risk that is promised for a claim is shared among its facts:
+    /// the claim is wrong only if one of them is, so a part of the risk for each keeps the promise for all.
+    fn withheld_for(&self, confidence: f64, facts: usize, given: bool) -> Option<AbstainReason> {
+        match self.threshold(facts, given) {
             Ok(threshold) if confidence >= threshold => None,
             Ok(_) => Some(AbstainReason::LowConfidence),
             Err(_) => Some(AbstainReason::NoPromise),
         }
     }
 
+    /// The confidence that a verdict on one of `facts` facts needs.
+    ///
+    /// # Errors
+    /// [`NoPromise`] where a share or a risk was asked for that the calibrator cannot show.
+    pub fn threshold(&self, facts: usize, given: bool) -> Result<f64, NoPromise> {
+        let abstention = match self.config.abstention {
+            Abstention::Risk(risk) => Abstention::Risk(risk / facts.max(1) as f64),
+            Abstention::Never | Abstention::Threshold(_) => {
+                return self.calibrator.threshold(self.config.abstention, given);
+            }
+            other @ Abstention::Coverage(_) => other,
+        };
+        if !self.is_calibrated_for_this() {
+            return Err(NoPromise::OtherModels);
+        }
+        // A lock is poisoned only if a thread broke off in here, and what it guards is whole at any time.
+        let mut known = self.thresholds.lock().unwrap_or_else(PoisonError::into_inner);
+        *known.entry((facts, given)).or_insert_with(|| self.calibrator.threshold(abstention, given))
+    }
+
+    /// Whether the confidences are those that the calibrator was fitted to: by this verifier, with or without a language
+    /// model, and scored in the same way. Of others nothing can be promised.
+    pub fn is_calibrated_for_this(&self) -> bool {
+        let parts = &self.config.ablate;
+        let as_fitted = !(parts.no_calibration || parts.vote_confidence || parts.self_confidence);
+        as_fitted && self.calibrator.fitted_for == self.fitted_for()
+    }
+
+    /// What a calibrator of this check is fitted for: the verifier, the language model, and how labels are scored.
+    pub fn fitted_for(&self) -> String {
+        let model = self.model.as_ref().map_or("none", |m| m.identity());
+        let CheckConfig { scoring, joining, vote_weight, .. } = &self.config;
+        format!("{} {model} {scoring:?} {joining:?} {vote_weight}", self.verifier.identity())
+    }
+
     /// The verdict on one fact.
-    async fn part(&self, fact: &str, evidence: &Evidence<'_>, ledger: &mut Ledger) -> Result<PartReport> {
+    async fn part(
+        &self,
+        fact: &str,
+        facts: usize,
+        evidence: &Evidence<'_>,
+        ledger: &mut Ledger,
+    ) -> Result<PartReport> {
+        let given = matches!(evidence, Evidence::Given(_));
         let (pool, selected) = self.select(fact, evidence, ledger).await?;
         let ablate = self.config.ablate;
         let features = &selected.features;
@@ -269,19 +322,20 @@ impl Check {
             self.confidence(features)
         };
         let (s, r) = (features.support, features.refutation);
-        let even = selected.conflict.is_some() && (s - r).abs() < EVEN;
-        let reason = if ablate.no_abstention || self.config.abstention == Abstention::Never {
+        let reason = if ablate.no_abstention {
             None
         } else if !self.verifier.knows_language_of(fact) {
             Some(AbstainReason::UnknownLanguage)
-        } else if even {
+        } else if self.config.abstention == Abstention::Never {
+            None
+        } else if selected.even {
             Some(AbstainReason::Conflict)
         } else {
-            let low = self.withheld_for(confidence);
+            let low = self.withheld_for(confidence, facts, given);
             let at_odds = low == Some(AbstainReason::LowConfidence) && selected.conflict.is_some();
             if at_odds { Some(AbstainReason::Conflict) } else { low }
         };
-        let verdict = if even { Verdict::NotEnoughEvidence } else { selected.verdict };
+        let verdict = selected.verdict;
         ledger.trace.rule(
             STAGE,
             "confidence",
@@ -321,8 +375,8 @@ impl Check {
             let why = "the verifier was not trained on the claim's language: what it says is a guess";
             ledger.trace.note(STAGE, why.to_owned());
         }
-        let foreign = self.foreign(fact, &pool, ledger);
-        let mut bench = Bench::new(fact, &pool, &self.verifier, foreign, &self.config);
+        let guard = self.guard(fact, &pool, ledger);
+        let mut bench = Bench::new(fact, &pool, &self.verifier, guard, &self.config);
         let proposed = match &self.model {
             Some(model) if !pool.entries().is_empty() => self.proposed(&mut bench, &**model, ledger).await?,
             _ => None,
@@ -349,31 +403,17 @@ impl Check {
         }
     }
 
-    /// Which passages are about somebody else than the claim: nothing may follow from them. A passage without a title may be
-    /// about anybody, since its text often says no more than "she"; one under a title that
-    /// the claim names besides its subject is not: "Wolfgang Pauli named the neutrino" may rest on the page of the neutrino.
-    fn foreign(&self, fact: &str, pool: &Pool, ledger: &mut Ledger) -> Vec<bool> {
-        let Some(name) = subject(fact).filter(|_| !self.config.ablate.no_entity_guard) else {
-            return Vec::new();
-        };
-        let claimed = format!(" {} ", squad(fact));
-        let may_be = |title: &str| title.is_empty() || claimed.contains(&format!(" {} ", squad(title)));
-        pool.entries()
-            .iter()
-            .map(|entry| {
-                let foreign = !may_be(&entry.passage.title)
-                    && is_about(&name, &entry.passage.title, &entry.passage.text) == About::No;
-                if foreign {
-                    ledger.trace.rule(
-                        STAGE,
-                        "same_entity",
-                        RuleOutcome::Failed,
-                        format!("{} is not about {}", entry.passage.id, name.as_str()),
-                    );
-                }
-                foreign
-            })
-            .collect()
+    /// Tells what is about somebody else than the claim, and notes it.
+    fn guard(&self, fact: &str, pool: &Pool, ledger: &mut Ledger) -> Guard {
+        if self.config.ablate.no_entity_guard {
+            return Guard::default();
+        }
+        let guard = Guard::new(fact, pool);
+        for (entry, _) in pool.entries().iter().zip(&guard.passages).filter(|(_, foreign)| **foreign) {
+            let told = format!("{} is not about {}", entry.passage.id, guard.name());
+            ledger.trace.rule(STAGE, "same_entity", RuleOutcome::Failed, told);
+        }
+        guard
     }
 
     /// The verdict among the candidates of the language model, asked for in rounds; `None` when none can be used.
@@ -390,8 +430,18 @@ impl Check {
         loop {
             let size = if config.adaptive { ROUND } else { most };
             let range = all.len()..(all.len() + size).min(most);
-            let mut new = candidates::sample(bench.claim, bench.pool, range, model, config, ledger).await?;
-            new.iter_mut().for_each(|candidate| without_foreign(candidate, &bench.foreign));
+            let asked = candidates::sample(bench.claim, bench.pool, range.clone(), model, config, ledger);
+            let mut new = match asked.await {
+                Ok(new) => new,
+                // What was answered before counts; only a model that never answers is an error.
+                Err(error) if all.iter().any(Candidate::is_valid) => {
+                    all.extend(range.map(|ix| Candidate::invalid(ix, format!("no reply: {error}"))));
+                    ledger.trace.note(candidates::STAGE, format!("a round failed: {error}"));
+                    return by_candidates(bench, &all, config, ledger).await;
+                }
+                Err(error) => return Err(error),
+            };
+            new.iter_mut().for_each(|candidate| without_foreign(candidate, bench));
             all.append(&mut new);
             let selected = by_candidates(bench, &all, config, ledger).await?;
             let now = selected.as_ref().map(|s| (s.verdict, self.confidence(&s.features)));
@@ -399,11 +449,14 @@ impl Check {
                 (Some((before, was)), Some((verdict, is))) => before == verdict && (was - is).abs() < SETTLED,
                 _ => false,
             };
-            let certain = selected.as_ref().is_some_and(|s| !can_change(bench, s, config));
-            if all.len() >= most || settled || certain {
+            let room = selected.as_ref().map_or(f64::INFINITY, |s| headroom(bench, s, config));
+            if all.len() >= most || room <= 0.0 || settled && room < OUTWEIGHS {
                 let invalid = all.iter().filter(|c| !c.is_valid()).count();
                 let told = format!("{} candidates, {invalid} of them not usable", all.len());
                 ledger.trace.note(candidates::STAGE, told);
+                for candidate in &all {
+                    ledger.trace.note(candidates::STAGE, candidate.told());
+                }
                 if selected.is_none() {
                     let told = "no candidate can be used: the verdict is the verifier's alone";
                     ledger.trace.note(candidates::STAGE, told.to_owned());
@@ -416,9 +469,9 @@ impl Check {
 }
 
 /// A candidate without citations of passages about somebody else; where no other is left it cannot be selected.
-fn without_foreign(candidate: &mut Candidate, foreign: &[bool]) {
+fn without_foreign(candidate: &mut Candidate, bench: &Bench<'_>) {
     let before = candidate.citations.len();
-    candidate.citations.retain(|at| !foreign.get(*at).copied().unwrap_or(false));
+    candidate.citations.retain(|at| !bench.is_foreign(*at));
     let decisive = candidate.verdict != Some(Verdict::NotEnoughEvidence);
     if before > 0 && candidate.citations.is_empty() && decisive && candidate.invalid.is_none() {
         candidate.invalid = Some("what it cites is about somebody else".to_owned());

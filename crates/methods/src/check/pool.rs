@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use counterproof_core::{ByteSpan, Hit, Passage};
-use counterproof_text::normalise::squad;
 use counterproof_text::sentences::sentences;
 
 /// A passage of the pool.
@@ -26,7 +25,9 @@ pub(super) struct Pool {
 impl Pool {
     /// What a search found.
     pub(super) fn found(hits: &[Hit]) -> Self {
-        let fused = |hit: &Hit| hit.sparse.and(hit.dense).map(|_| hit.score.get());
+        // A hybrid search gives every hit a fused score; what one of the two missed counts zero in it.
+        let hybrid = hits.iter().any(|h| h.sparse.is_some()) && hits.iter().any(|h| h.dense.is_some());
+        let fused = |hit: &Hit| hybrid.then(|| hit.score.get());
         Self::of(hits.iter().map(|hit| (Arc::clone(&hit.passage), fused(hit))))
     }
 
@@ -35,12 +36,12 @@ impl Pool {
         Self::of(passages.iter().map(|passage| (Arc::clone(passage), None)))
     }
 
-    /// Passages that say the same in the same words count once, and blank ones not at all.
+    /// Passages that say the same in the same words, whatever their spacing and case, count once, and blank ones not at all.
     fn of(passages: impl Iterator<Item = (Arc<Passage>, Option<f64>)>) -> Self {
         let mut seen: HashSet<(String, String)> = HashSet::new();
         let entries = passages
             .filter(|(passage, _)| !passage.text.trim().is_empty())
-            .filter(|(passage, _)| seen.insert((squad(&passage.title), squad(&passage.text))))
+            .filter(|(passage, _)| seen.insert((folded(&passage.title), folded(&passage.text))))
             .map(|(passage, fused)| Entry { sentences: sentences(&passage.text), passage, fused });
         Self { entries: entries.collect() }
     }
@@ -66,4 +67,9 @@ impl Pool {
             })
             .collect()
     }
+}
+
+/// A text without what spacing and case make different. Punctuation stays: 1.5 is not 15.
+fn folded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }

@@ -114,14 +114,20 @@ pub(super) fn whole(claim: &str, parts: &[PartReport]) -> PartReport {
     let (verdict, confidence, deciding): (_, f64, Vec<&PartReport>) =
         match (surest(Verdict::Refuted), surest(Verdict::NotEnoughEvidence)) {
             (Some(part), _) => (Verdict::Refuted, part.confidence.get(), vec![part]),
-            (None, Some(part)) => (Verdict::NotEnoughEvidence, part.confidence.get(), vec![part]),
+            // Unsettled takes that no other fact is refuted after all, so those count as well.
+            (None, Some(part)) => (Verdict::NotEnoughEvidence, part.confidence.get(), parts.iter().collect()),
             (None, None) => {
                 let all = parts.iter().map(|p| p.confidence.get()).product();
                 (Verdict::Supported, all, parts.iter().collect())
             }
         };
     let reason = deciding.iter().find_map(|p| p.reason);
+    let abstained = deciding.iter().any(|p| p.abstained);
     let mut citations: Vec<Cited> = Vec::new();
+    let deciding: Vec<&PartReport> = match verdict {
+        Verdict::NotEnoughEvidence => Vec::new(),
+        _ => deciding,
+    };
     for cited in deciding.iter().flat_map(|p| &p.citations) {
         if !citations.contains(cited) {
             citations.push(cited.clone());
@@ -130,7 +136,7 @@ pub(super) fn whole(claim: &str, parts: &[PartReport]) -> PartReport {
     PartReport {
         claim: claim.to_owned(),
         verdict,
-        abstained: deciding.iter().any(|p| p.abstained),
+        abstained,
         reason,
         confidence: Probability::clamped(confidence),
         conflict: parts.iter().any(|p| p.conflict),

@@ -22,6 +22,18 @@ const TOP: usize = 3;
 /// Pieces that are judged together where evidence was searched for: the most telling ones.
 const TELLING: usize = 3;
 
+/// Sentences that are cited at most without a language model.
+const MOST_CITED: usize = 6;
+
+/// A sentence with less probability for a model's verdict does not bear on it.
+const BEARS: f64 = 0.05;
+
+/// By how much support and refutation may differ in a conflict that no verdict survives.
+const EVEN: f64 = 0.2;
+
+/// The score of "not enough evidence" where nothing could be judged: there is nothing to be sure of.
+const NOTHING: f64 = 0.5;
+
 /// Evidence that was given is judged as a whole up to this many sentences.
 const WHOLE: usize = 16;
 
@@ -33,6 +45,8 @@ pub(super) struct Selected {
     pub(super) cited: Vec<Piece>,
     /// The piece that speaks most for the claim and the one that speaks most against it, where both do.
     pub(super) conflict: Option<(Piece, Piece)>,
+    /// Whether these two are about as strong, so that nothing is settled.
+    pub(super) even: bool,
     /// What the confidence is made of.
     pub(super) features: Features,
 }
@@ -43,6 +57,14 @@ fn side(nli: &Nli, verdict: Verdict) -> f64 {
         Verdict::Supported => nli.entail.get(),
         Verdict::Refuted => nli.contradict.get(),
         Verdict::NotEnoughEvidence => nli.neutral.get(),
+    }
+}
+
+fn opposite(verdict: Verdict) -> Verdict {
+    match verdict {
+        Verdict::Supported => Verdict::Refuted,
+        Verdict::Refuted => Verdict::Supported,
+        Verdict::NotEnoughEvidence => Verdict::NotEnoughEvidence,
     }
 }
 
@@ -67,7 +89,8 @@ pub(super) async fn by_evidence(
     let passages: Vec<usize> = (0..bench.pool.entries().len()).collect();
     bench.judge(&passages, ledger).await?;
     let pieces = bench.all();
-    let as_whole = given && pieces.len() <= WHOLE;
+    let sentences: usize = bench.pool.entries().iter().map(|e| e.sentences.len()).sum();
+    let as_whole = given && sentences <= WHOLE;
     let joined = if as_whole {
         bench.together(&pieces, ledger).await?
     } else {
@@ -75,21 +98,23 @@ pub(super) async fn by_evidence(
     };
     let judged: Vec<Nli> = pieces.iter().map(|p| p.nli).collect();
     let whole = joined.filter(|_| as_whole).or_else(|| only(given, &judged));
-    let (scores, by_label) = match whole {
+    let at_odds = conflict(&pieces, config);
+    let (scores, by_label) = match whole.filter(|_| at_odds.is_none()) {
         // One judgement of all the evidence is a distribution over the labels as it is.
         Some(nli) => (Scores::join(&[nli], config.joining), LABELS.map(|label| (label, side(&nli, label)))),
+        // Sentences that contradict one another are not averaged away by reading them as one text.
         None => {
             let scores = Scores::join(&judged, config.joining);
             (scores, LABELS.map(|label| (label, scores.of(label, config.scoring))))
         }
     };
     let (verdict, v, margin) = best_label(by_label);
-    let cited = cited(&pieces, verdict, config);
-    Ok(selected(
-        bench,
-        Chosen { verdict, scores, v, margin, cited, joined, generation: Features::default() },
-        config,
-    ))
+    let cited = match verdict {
+        Verdict::NotEnoughEvidence => Vec::new(),
+        _ => enough(bench, &pieces, verdict, config, ledger).await?,
+    };
+    let generation = Features::default();
+    Ok(selected(bench, Chosen { verdict, scores, v, margin, cited, joined, generation }, config))
 }
 
 /// The pieces that say most, whichever way, in the order of the pool.
@@ -115,16 +140,49 @@ fn best_label(mut by_label: [(Verdict, f64); 3]) -> (Verdict, f64, f64) {
     (verdict, v, v - second)
 }
 
-/// The smallest set of pieces that is enough: the best one, and others only where none says it alone.
-fn cited(pieces: &[Piece], verdict: Verdict, config: &CheckConfig) -> Vec<Piece> {
-    if verdict == Verdict::NotEnoughEvidence {
-        return Vec::new();
-    }
-    let mut ordered = pieces.to_vec();
+/// The smallest set of pieces that is enough for a verdict: the one that says most, and where none says it alone, as many
+/// of those that speak for it as say it together. A piece that rather says the opposite is none of them.
+///
+/// # Errors
+/// The verifier's.
+async fn enough(
+    bench: &mut Bench<'_>,
+    pieces: &[Piece],
+    verdict: Verdict,
+    config: &CheckConfig,
+    ledger: &mut Ledger,
+) -> Result<Vec<Piece>> {
+    let speaks = |p: &&Piece| side(&p.nli, verdict) >= side(&p.nli, opposite(verdict));
+    let mut ordered: Vec<Piece> = pieces.iter().filter(speaks).copied().collect();
     ordered.sort_by(|a, b| side(&b.nli, verdict).total_cmp(&side(&a.nli, verdict)));
     let alone = ordered.first().is_some_and(|p| side(&p.nli, verdict) >= 0.5);
-    ordered.truncate(if alone && !config.ablate.no_pruning { 1 } else { TELLING });
-    ordered
+    if config.ablate.no_pruning {
+        ordered.truncate(MOST_CITED);
+        return Ok(ordered);
+    }
+    if alone {
+        ordered.truncate(1);
+        return Ok(ordered);
+    }
+    ordered.truncate(MOST_CITED);
+    for size in 2..ordered.len() {
+        let some = ordered.get(..size).unwrap_or_default();
+        let said = bench.together(some, ledger).await?;
+        if said.is_some_and(|nli| side(&nli, verdict) >= 0.5) {
+            ordered.truncate(size);
+            break;
+        }
+    }
+    Ok(ordered)
+}
+
+/// The piece that speaks most for the claim and the one that speaks most against it, where both do.
+fn conflict(pieces: &[Piece], config: &CheckConfig) -> Option<(Piece, Piece)> {
+    most(pieces, Verdict::Supported).zip(most(pieces, Verdict::Refuted)).filter(|(yes, no)| {
+        yes.nli.entail.get() >= config.conflict
+            && no.nli.contradict.get() >= config.conflict
+            && (yes.passage, yes.span) != (no.passage, no.span)
+    })
 }
 
 /// What the verifier makes of a candidate.
@@ -153,7 +211,7 @@ pub(super) async fn by_candidates(
     if usable.is_empty() {
         return Ok(None);
     }
-    let shown: Vec<usize> = (0..bench.pool.entries().len().min(config.k_prompt)).collect();
+    let shown = bench.shown();
     bench.judge(&shown, ledger).await?;
     let votes = |verdict| usable.iter().filter(|(_, v)| *v == verdict).count() as f64 / usable.len() as f64;
     let mut all: Vec<Scored<'_>> = Vec::with_capacity(usable.len());
@@ -165,7 +223,9 @@ pub(super) async fn by_candidates(
         let (scores, joined) = scored(bench, &passages, config, ledger).await?;
         let votes = votes(verdict);
         let fused = |at: &usize| bench.pool.get(*at).and_then(|e| e.fused).unwrap_or(0.0);
-        let v = scores.of(verdict, config.scoring) + config.vote_weight * votes;
+        // Where all that was shown is about somebody else, nothing was judged.
+        let own = if shown.is_empty() { NOTHING } else { scores.of(verdict, config.scoring) };
+        let v = own + config.vote_weight * votes;
         let fused = candidate.citations.iter().map(fused).sum();
         all.push(Scored { candidate, verdict, scores, joined, v, votes, fused });
     }
@@ -188,7 +248,14 @@ pub(super) async fn by_candidates(
         LABELS.iter().filter(|l| **l != chosen.verdict).map(|l| of_label(*l)).fold(f64::MIN, f64::max);
     let (verdict, v, votes) = (chosen.verdict, chosen.v, chosen.votes);
     let kept = pruned(bench, chosen, config, ledger).await?;
-    let pieces: Vec<Piece> = kept.iter().filter_map(|at| most(bench.pieces(*at), verdict)).collect();
+    // What bears on the claim in no way, or rather the other way, is no citation of the verdict.
+    let as_proposed = config.ablate.no_selection || config.ablate.first_sample;
+    let bears = |p: &Piece| {
+        let own = side(&p.nli, verdict);
+        as_proposed || own >= BEARS && own >= side(&p.nli, opposite(verdict))
+    };
+    let pieces: Vec<Piece> =
+        kept.iter().filter_map(|at| most(bench.pieces(*at), verdict)).filter(bears).collect();
     let generation = Features {
         vote_share: Some(votes),
         label_entropy: Some(entropy(
@@ -206,10 +273,13 @@ pub(super) async fn by_candidates(
     Ok(Some(selected(bench, parts, config)))
 }
 
-/// Whether more candidates could still change the verdict: whether another label could come to a greater score by citing
-/// any passage that was shown. Evidence that only says something when put together is left out of this bound.
-pub(super) fn can_change(bench: &Bench<'_>, selected: &Selected, config: &CheckConfig) -> bool {
-    let shown: Vec<usize> = (0..bench.pool.entries().len().min(config.k_prompt)).collect();
+/// By how much another label could still beat the verdict, by citing any passage that was shown; nothing or less when
+/// more candidates cannot change it. Evidence that only says something when put together is left out of this bound.
+pub(super) fn headroom(bench: &Bench<'_>, selected: &Selected, config: &CheckConfig) -> f64 {
+    if config.vote_weight > 0.0 || config.ablate.no_selection {
+        return f64::INFINITY;
+    }
+    let shown = bench.shown();
     let best = |label: Verdict| match label {
         Verdict::NotEnoughEvidence => {
             let judged: Vec<Nli> =
@@ -224,9 +294,8 @@ pub(super) fn can_change(bench: &Bench<'_>, selected: &Selected, config: &CheckC
             })
             .fold(f64::MIN, f64::max),
     };
-    config.vote_weight > 0.0
-        || config.ablate.no_selection
-        || LABELS.iter().any(|label| *label != selected.verdict && best(*label) > selected.features.score)
+    let others = LABELS.iter().filter(|label| **label != selected.verdict);
+    others.map(|label| best(*label) - selected.features.score).fold(f64::MIN, f64::max)
 }
 
 /// Whether `b` is preferred to `a` (R2VC, 2.3: score, votes, fused scores, fewer citations, the earlier).
@@ -246,7 +315,7 @@ async fn scored(
     ledger: &mut Ledger,
 ) -> Result<(Scores, Option<Nli>)> {
     let pieces: Vec<Piece> = passages.iter().flat_map(|at| bench.pieces(*at).iter().copied()).collect();
-    let joined = if passages.len() > 1 { bench.together(&pieces, ledger).await? } else { None };
+    let joined = bench.together(&pieces, ledger).await?;
     let judged: Vec<Nli> = pieces.iter().map(|p| p.nli).chain(joined).collect();
     Ok((Scores::join(&judged, config.joining), joined))
 }
@@ -291,13 +360,22 @@ struct Chosen {
 /// A verdict with its numbers. A decisive one for which nothing can be cited is none.
 fn selected(bench: &Bench<'_>, chosen: Chosen, config: &CheckConfig) -> Selected {
     let Chosen { verdict, scores, v, margin, cited, joined, generation } = chosen;
-    let verdict = if cited.is_empty() { Verdict::NotEnoughEvidence } else { verdict };
     let all = bench.all();
-    let conflict = most(&all, Verdict::Supported).zip(most(&all, Verdict::Refuted)).filter(|(yes, no)| {
-        yes.nli.entail.get() >= config.conflict
-            && no.nli.contradict.get() >= config.conflict
-            && (yes.passage, yes.span) != (no.passage, no.span)
-    });
+    let conflict = conflict(&all, config);
+    let even =
+        conflict.is_some_and(|(yes, no)| (yes.nli.entail.get() - no.nli.contradict.get()).abs() < EVEN);
+    let none = all.is_empty();
+    let (verdict, v, cited) = match (none, even || cited.is_empty()) {
+        (true, _) => (Verdict::NotEnoughEvidence, NOTHING, Vec::new()),
+        (false, true) => {
+            let nothing = Verdict::NotEnoughEvidence;
+            let judged: Vec<Nli> = all.iter().map(|p| p.nli).collect();
+            let over_all = Scores::join(&judged, config.joining);
+            let v = if verdict == nothing { v } else { over_all.of(nothing, config.scoring) };
+            (nothing, v, Vec::new())
+        }
+        (false, false) => (verdict, v, cited),
+    };
     let agreeing = (0..bench.pool.entries().len())
         .filter(|at| bench.pieces(*at).iter().any(|p| side(&p.nli, verdict) >= 0.5))
         .count();
@@ -321,7 +399,7 @@ fn selected(bench: &Bench<'_>, chosen: Chosen, config: &CheckConfig) -> Selected
         verdict: Some(verdict),
         ..generation
     };
-    Selected { verdict, cited, conflict, features }
+    Selected { verdict, cited, conflict, even, features }
 }
 
 /// The words of the passages cited, or of the best passage where none is.
@@ -334,7 +412,7 @@ fn held_text(bench: &Bench<'_>, cited: &[Piece]) -> HashSet<String> {
     texts.flat_map(|p| normal_tokens(&p.title).into_iter().chain(normal_tokens(&p.text))).collect()
 }
 
-/// The words of a claim that begin with a capital, its first word aside unless it is all there is.
+/// The words of a claim that begin with a capital, but for its first, which always does.
 fn names_of(claim: &str) -> Vec<String> {
     let capital = |w: &&str| w.chars().next().is_some_and(char::is_uppercase);
     let words: Vec<&str> = claim.split_whitespace().skip(1).filter(capital).collect();

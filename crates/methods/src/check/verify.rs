@@ -5,6 +5,8 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use counterproof_core::{ByteSpan, Entailment, Nli, PassageId, Result, Verdict};
+use counterproof_text::claim::{About, Name, is_about, subject};
+use counterproof_text::normalise::squad;
 use counterproof_text::statement::{joined_premise, premise};
 use counterproof_text::tokens::content_tokens;
 
@@ -13,6 +15,9 @@ use super::pool::{Entry, Pool};
 use crate::ledger::{Ledger, Stated};
 
 pub(super) const STAGE: &str = "verify";
+
+/// Passages of which a sentence is judged at most, however many are given.
+const MOST_PASSAGES: usize = 128;
 
 /// By how much support and refutation may differ for "not enough evidence" where labels are scored by their difference.
 const UNDECIDED: f64 = 0.2;
@@ -61,14 +66,64 @@ impl Scores {
     }
 }
 
+/// Keeps evidence about somebody else from deciding: the source's main failure.
+#[derive(Debug, Default)]
+pub(super) struct Guard {
+    /// Who or what the claim is about; `None` where it names nobody, or the guard is off.
+    name: Option<Name>,
+    /// For each passage of the pool whether it is about somebody else.
+    pub(super) passages: Vec<bool>,
+}
+
+impl Guard {
+    /// Looks at every passage. One whose title the claim names besides its subject may speak of both: "Wolfgang Pauli named
+    /// the neutrino" may rest on the page of the neutrino. One without a title may be about anybody, since its text often
+    /// says no more than "the film", unless it names a namesake.
+    pub(super) fn new(claim: &str, pool: &Pool) -> Self {
+        let Some(name) = subject(claim) else { return Self::default() };
+        let claimed = format!(" {} ", squad(claim));
+        let foreign = |entry: &Entry| {
+            let title = &entry.passage.title;
+            if title.is_empty() {
+                return is_namesake(&name, &entry.passage.text);
+            }
+            !claimed.contains(&format!(" {} ", squad(title)))
+                && is_about(&name, title, &entry.passage.text) == About::No
+        };
+        let passages = pool.entries().iter().map(foreign).collect();
+        Self { name: Some(name), passages }
+    }
+
+    /// Whose claim it is, as the claim writes it.
+    pub(super) fn name(&self) -> &str {
+        self.name.as_ref().map_or("", Name::as_str)
+    }
+
+    /// Whether a sentence of a page about somebody else speaks of that somebody by a name like the claim's: the page of
+    /// Pierre Curie tells of Marie Curie too, but where *he* was born says nothing of her.
+    fn silences(&self, entry: &Entry, span: ByteSpan) -> bool {
+        let Some(name) = &self.name else { return false };
+        let title = &entry.passage.title;
+        !title.is_empty()
+            && is_about(name, title, "") != About::Yes
+            && span.slice(&entry.passage.text).is_some_and(|sentence| is_namesake(name, sentence))
+    }
+}
+
+/// Whether a text names somebody or something with a part of the name, and never the whole.
+fn is_namesake(name: &Name, text: &str) -> bool {
+    let words: HashSet<String> = content_tokens(text).into_iter().collect();
+    content_tokens(name.as_str()).iter().any(|w| words.contains(w)) && is_about(name, "", text) == About::No
+}
+
 /// The verifier at work on one claim; what it has judged is not judged again.
 pub(super) struct Bench<'a> {
     pub(super) claim: &'a str,
     pub(super) pool: &'a Pool,
     verifier: &'a Arc<dyn Entailment>,
     config: &'a CheckConfig,
-    /// Passages that are about somebody else: nothing follows from them.
-    pub(super) foreign: Vec<bool>,
+    /// Tells what is about somebody else: nothing follows from that.
+    guard: Guard,
     sentences: HashMap<usize, Vec<Piece>>,
     joined: HashMap<Vec<(usize, usize)>, Nli>,
 }
@@ -78,14 +133,21 @@ impl<'a> Bench<'a> {
         claim: &'a str,
         pool: &'a Pool,
         verifier: &'a Arc<dyn Entailment>,
-        foreign: Vec<bool>,
+        guard: Guard,
         config: &'a CheckConfig,
     ) -> Self {
-        Self { claim, pool, verifier, config, foreign, sentences: HashMap::new(), joined: HashMap::new() }
+        Self { claim, pool, verifier, config, guard, sentences: HashMap::new(), joined: HashMap::new() }
     }
 
-    fn is_foreign(&self, passage: usize) -> bool {
-        self.foreign.get(passage).copied().unwrap_or(false)
+    /// Whether a passage is about somebody else.
+    pub(super) fn is_foreign(&self, passage: usize) -> bool {
+        self.guard.passages.get(passage).copied().unwrap_or(false)
+    }
+
+    /// The passages that a model was shown and that are not about somebody else.
+    pub(super) fn shown(&self) -> Vec<usize> {
+        let all = 0..self.pool.entries().len().min(self.config.k_prompt);
+        all.filter(|at| !self.is_foreign(*at)).collect()
     }
 
     /// Judges the sentences of passages that were not judged yet: of each the one that shares most with the claim, and
@@ -125,23 +187,25 @@ impl<'a> Bench<'a> {
     fn most_alike(&self, passages: &[usize]) -> Vec<(usize, ByteSpan)> {
         let claimed: HashSet<String> = content_tokens(self.claim).into_iter().collect();
         let mut found: Vec<(bool, usize, usize, ByteSpan)> = Vec::new();
+        let mut seen: HashSet<usize> = self.sentences.keys().copied().collect();
         for at in passages.iter().copied().filter(|at| !self.is_foreign(*at)) {
-            let known = self.sentences.contains_key(&at) || found.iter().any(|(_, known, ..)| *known == at);
-            let Some(entry) = self.pool.get(at).filter(|_| !known) else { continue };
+            let Some(entry) = self.pool.get(at).filter(|_| seen.insert(at)) else { continue };
             let title: HashSet<String> = content_tokens(&entry.passage.title).into_iter().collect();
             let shared = |span: &ByteSpan| {
                 let words: HashSet<String> =
                     content_tokens(span.slice(&entry.passage.text).unwrap_or_default()).into_iter().collect();
                 claimed.iter().filter(|w| words.contains(*w) || title.contains(*w)).count()
             };
-            let own: Vec<(usize, ByteSpan)> = entry.sentences.iter().map(|s| (shared(s), *s)).collect();
+            let speaks = |span: &&ByteSpan| !self.guard.silences(entry, **span);
+            let own: Vec<(usize, ByteSpan)> =
+                entry.sentences.iter().filter(speaks).map(|s| (shared(s), *s)).collect();
             let best = own.iter().map(|(shared, _)| *shared).max();
             let first = own.iter().position(|(shared, _)| Some(*shared) == best);
             found.extend(own.into_iter().enumerate().map(|(i, (n, span))| (Some(i) == first, at, n, span)));
         }
         found.sort_by_key(|(best, _, shared, _)| (!best, std::cmp::Reverse(*shared)));
         let firsts = found.iter().filter(|(best, ..)| *best).count();
-        found.truncate(self.config.max_sentences.max(firsts));
+        found.truncate(self.config.max_sentences.max(firsts.min(MOST_PASSAGES)));
         found.sort_by_key(|(_, at, _, span)| (*at, *span));
         found.into_iter().map(|(_, at, _, span)| (at, span)).collect()
     }

@@ -308,6 +308,26 @@ impl<'a> Reply<'a> {
         }
     }
 
+    /// The first JSON object of the reply that has one of `keys`: chatter before it may hold brackets of its own ("passage
+    /// [1] says so").
+    pub fn json_with(&self, keys: &[&str]) -> Parsed<Json> {
+        let has = |json: &Json| keys.iter().any(|key| json.value.get(*key).is_some());
+        match self.json() {
+            Parsed::Read(first) if has(&first) => Parsed::Read(first),
+            Parsed::Unparsed(why) => Parsed::Unparsed(why),
+            Parsed::Read(_) => {
+                let found = json::candidates(self.text, &self.given).into_iter().map(|found| found.json);
+                match found.into_iter().find(has) {
+                    Some(json) => {
+                        log(&json.repairs);
+                        Parsed::Read(json)
+                    }
+                    None => Parsed::Unparsed(Unparsed::NoJson),
+                }
+            }
+        }
+    }
+
     /// The one of `allowed` that the whole reply amounts to; see [`choice`].
     pub fn choice<'w>(&self, allowed: &[&'w str]) -> Parsed<&'w str> {
         let text = self.given.without_quoted_lines(self.text);
