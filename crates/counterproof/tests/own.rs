@@ -3,35 +3,23 @@
 // A failed expectation is what this file is for.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
-use std::path::PathBuf;
+mod support;
+
 use std::sync::Arc;
 
 use counterproof::methods::repair::{Reason, Repair, RepairConfig};
-use counterproof::models::store::ModelStore;
 use counterproof::retrieval::ListRetriever;
 use counterproof::text::statement::statement;
 use counterproof::{Entailment, Limits, Passage, Question, own};
 
-fn base() -> Option<PathBuf> {
-    let dir = match std::env::var_os("COUNTERPROOF_MODEL_DIR") {
-        Some(dir) => Some(PathBuf::from(dir)),
-        None => ModelStore::open().and_then(|store| store.path("all-MiniLM-L6-v2")).ok(),
-    };
-    let dir = dir.filter(|dir| dir.join("model.safetensors").is_file());
-    if dir.is_none() {
-        println!(
-            "skipped: needs the weights of all-MiniLM-L6-v2 (counterproof models pull all-MiniLM-L6-v2)"
-        );
-    }
-    dir
-}
+use support::base_encoder;
 
 const TOWER: &str =
     "The Hallberg tower was designed by Anton Reiss and opened on 3 May 1924. It is 118 metres high.";
 
 #[test]
 fn the_verifier_tells_numbers_dates_and_negations_apart() {
-    let Some(base) = base() else { return };
+    let Some(base) = base_encoder() else { return };
     let verifier = own::verifier(base).unwrap();
     let judged = |evidence: &str, claim: &str| verifier.judge_blocking(&[(evidence, claim)]).unwrap()[0].nli;
     for claim in ["The Hallberg tower is 118 metres high.", "The Hallberg tower was opened in 1924."] {
@@ -49,7 +37,7 @@ fn the_verifier_tells_numbers_dates_and_negations_apart() {
 
 #[test]
 fn fifty_kilobytes_of_evidence_are_read_to_the_end() {
-    let Some(base) = base() else { return };
+    let Some(base) = base_encoder() else { return };
     let verifier = own::verifier(base).unwrap();
     let evidence = format!(
         "{} {TOWER}",
@@ -64,7 +52,7 @@ fn fifty_kilobytes_of_evidence_are_read_to_the_end() {
 
 #[tokio::test]
 async fn the_reader_reads_and_the_gate_repairs() {
-    let Some(base) = base() else { return };
+    let Some(base) = base_encoder() else { return };
     let question = "Who designed the Hallberg tower?";
     let spans = own::reader(&base).unwrap().best_spans(question, &[TOWER], 1).unwrap();
     assert_eq!(spans[0].0[0].span.slice(TOWER), Some("Anton Reiss"));

@@ -8,6 +8,8 @@ mod bound;
 pub mod check;
 mod ledger;
 pub mod repair;
+mod ruled;
 
 pub use bound::upper_bound;
 pub use ledger::Ledger;
+pub use ruled::Ruled;

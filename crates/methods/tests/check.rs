@@ -302,7 +302,7 @@ async fn a_model_that_goes_away_in_between_leaves_what_it_said() {
         &[("Laboratory", "The laboratory opened in 1913."), ("Laboratory", "The laboratory is from 1921.")];
     let says = Says(vec![("1921", YES), ("1913", [0.0, 0.8, 0.2])]);
     let check = Check::new(None, model, Arc::new(says), config());
-    let report = check.check_by(&Claim::new("The Laboratory opened in 1921."), &given(texts)).await.unwrap();
+    let report = check.check_by(&Claim::new("The Laboratory stands by water."), &given(texts)).await.unwrap();
     assert_eq!(report.whole.verdict, Verdict::Refuted);
     assert!(
         report

@@ -132,6 +132,8 @@ pub struct CheckAblations {
     pub no_pruning: bool,
     /// The evidence is not judged as a whole.
     pub no_joined_evidence: bool,
+    /// The verifier decides without the rules around it.
+    pub no_rules: bool,
 }
 
 impl CheckConfig {
@@ -139,7 +141,7 @@ impl CheckConfig {
     pub const MOST_CANDIDATES: usize = 256;
 
     /// The parts that [`ablate`](Self::ablate) knows.
-    pub const PARTS: [&str; 9] = [
+    pub const PARTS: [&str; 10] = [
         "no_selection",
         "first_sample",
         "no_calibration",
@@ -149,6 +151,7 @@ impl CheckConfig {
         "no_entity_guard",
         "no_pruning",
         "no_joined_evidence",
+        "no_rules",
     ];
 
     /// Takes a part out by its name.
@@ -168,6 +171,7 @@ impl CheckConfig {
             "no_entity_guard" => &mut parts.no_entity_guard,
             "no_pruning" => &mut parts.no_pruning,
             "no_joined_evidence" => &mut parts.no_joined_evidence,
+            "no_rules" => &mut parts.no_rules,
             _ => {
                 let known = Self::PARTS.join(", ");
                 return Err(Error::invalid("--ablate", format!("check has no part {part}; it has {known}")));

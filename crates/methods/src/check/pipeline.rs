@@ -18,6 +18,7 @@ use super::report::{AbstainReason, CHECK_SCHEMA, CheckReport, Cited, PartReport,
 use super::select::{Selected, by_candidates, by_evidence, headroom};
 use super::verify::{Bench, Guard, Piece};
 use crate::ledger::{Ledger, Search};
+use crate::ruled::Ruled;
 
 const RETRIEVE: &str = "retrieve";
 const STAGE: &str = "check";
@@ -108,12 +109,16 @@ impl Check {
         Self { model: Some(model), ..Self::without_model(retriever, verifier, config) }
     }
 
-    /// A check by the verifier alone.
+    /// A check by the verifier alone, with the [rules](crate::Ruled) around it.
     pub fn without_model(
         retriever: Option<Arc<dyn Retriever>>,
         verifier: Arc<dyn Entailment>,
         config: CheckConfig,
     ) -> Self {
+        let verifier: Arc<dyn Entailment> = match config.ablate.no_rules {
+            true => verifier,
+            false => Arc::new(Ruled::new(verifier)),
+        };
         let (calibrator, limits) = (Arc::new(Calibrator::none()), Limits::default());
         let thresholds = Arc::default();
         Self { retriever, model: None, verifier, calibrator, thresholds, config, limits }
