@@ -33,6 +33,7 @@ use counterproof::retrieval::index::EmbeddedIndex;
 use counterproof::training::data::verifier::{self, VerifierOptions};
 use counterproof::training::examples::{Label, PairExample, Target};
 use counterproof::{Embedder, Passage, Probability, Retriever, Verdict};
+use futures::StreamExt as _;
 
 fn argument(name: &str) -> Option<String> {
     let mut arguments = std::env::args().skip_while(|a| a != name);
@@ -103,8 +104,7 @@ fn given(examples: &[PairExample], set: &str) -> Vec<Item> {
 }
 
 async fn said(items: Vec<Item>, check: &Check, retriever: Option<&Arc<dyn Retriever>>) -> Vec<Said> {
-    let mut out = Vec::with_capacity(items.len());
-    for item in items {
+    let one = |item: Item| async move {
         let evidence = item.evidence.map(|text| vec![Arc::new(Passage::new("given", "", text))]);
         let (verdict, features) = match check.features(&Claim::new(&item.claim), evidence.as_deref()).await {
             Ok(told) => told,
@@ -122,17 +122,10 @@ async fn said(items: Vec<Item>, check: &Check, retriever: Option<&Arc<dyn Retrie
             None => None,
         };
         let given = evidence.is_some();
-        out.push(Said {
-            set: item.set,
-            truth: item.truth,
-            verdict,
-            features,
-            group: item.group,
-            given,
-            found,
-        });
-    }
-    out
+        Said { set: item.set, truth: item.truth, verdict, features, group: item.group, given, found }
+    };
+    // Several at a time, so that no core waits for another claim's last pair.
+    futures::stream::iter(items).map(one).buffered(8).collect().await
 }
 
 #[tokio::main]

@@ -98,11 +98,12 @@ pub(super) async fn by_evidence(
     };
     let judged: Vec<Nli> = pieces.iter().map(|p| p.nli).collect();
     let whole = joined.filter(|_| as_whole).or_else(|| only(given, &judged));
-    let at_odds = conflict(&pieces, config);
-    let (scores, by_label) = match whole.filter(|_| at_odds.is_none()) {
+    // Two passages that contradict one another are not averaged away by reading them as one text; sentences of one
+    // passage belong together, and what one of them seems to say alone counts less than what they say.
+    let at_odds = conflict(&pieces, config).is_some();
+    let (scores, by_label) = match whole.filter(|_| !at_odds) {
         // One judgement of all the evidence is a distribution over the labels as it is.
         Some(nli) => (Scores::join(&[nli], config.joining), LABELS.map(|label| (label, side(&nli, label)))),
-        // Sentences that contradict one another are not averaged away by reading them as one text.
         None => {
             let scores = Scores::join(&judged, config.joining);
             (scores, LABELS.map(|label| (label, scores.of(label, config.scoring))))
@@ -154,6 +155,10 @@ async fn enough(
 ) -> Result<Vec<Piece>> {
     let speaks = |p: &&Piece| side(&p.nli, verdict) >= side(&p.nli, opposite(verdict));
     let mut ordered: Vec<Piece> = pieces.iter().filter(speaks).copied().collect();
+    if ordered.is_empty() {
+        // Only all of it together says so.
+        ordered = pieces.to_vec();
+    }
     ordered.sort_by(|a, b| side(&b.nli, verdict).total_cmp(&side(&a.nli, verdict)));
     let alone = ordered.first().is_some_and(|p| side(&p.nli, verdict) >= 0.5);
     if config.ablate.no_pruning {
@@ -176,12 +181,12 @@ async fn enough(
     Ok(ordered)
 }
 
-/// The piece that speaks most for the claim and the one that speaks most against it, where both do.
+/// The piece that speaks most for the claim and the one of another passage that speaks most against it, where both do.
 fn conflict(pieces: &[Piece], config: &CheckConfig) -> Option<(Piece, Piece)> {
     most(pieces, Verdict::Supported).zip(most(pieces, Verdict::Refuted)).filter(|(yes, no)| {
         yes.nli.entail.get() >= config.conflict
             && no.nli.contradict.get() >= config.conflict
-            && (yes.passage, yes.span) != (no.passage, no.span)
+            && yes.passage != no.passage
     })
 }
 
