@@ -308,8 +308,8 @@ impl<'a> Reply<'a> {
         }
     }
 
-    /// The first JSON object of the reply that has one of `keys`: chatter before it may hold brackets of its own ("passage
-    /// [1] says so").
+    /// The first JSON object of the reply that has one of `keys`: chatter before it may hold brackets of its own, as
+    /// numbers of passages do.
     pub fn json_with(&self, keys: &[&str]) -> Parsed<Json> {
         let has = |json: &Json| keys.iter().any(|key| json.value.get(*key).is_some());
         match self.json() {
