@@ -5,6 +5,7 @@
 //! cargo run --release -p counterproof --example check_report -- --data ../shared/data --base MODEL_DIR \
 //!     [--index DIR] [--calibrator FILE] [--out calibration.json] [--rows rows.jsonl] [--limit ROWS]
 //!     [--ablate PART]...
+//! check_report --from rows.jsonl [--out calibration.json] [--fitted-for WHAT]
 //! ```
 //!
 //! The calibrator is fitted on claims of the validation side, which the verifier was not trained on (but its layer over the
@@ -130,6 +131,9 @@ async fn said(items: Vec<Item>, check: &Check, retriever: Option<&Arc<dyn Retrie
 
 #[tokio::main]
 async fn main() {
+    if let Some(file) = argument("--from") {
+        return from_rows(&file);
+    }
     let data = Collection::read(argument("--data").expect("--data DIR")).unwrap();
     let base = argument("--base").expect("--base DIR");
     let made = verifier::build(&data, &VerifierOptions::default()).unwrap();
@@ -192,17 +196,17 @@ async fn main() {
             said(thin(items), &check, None).await
         }
     };
-    write("validation", &fitting);
+    write("validation", &fitting, &check.fitted_for());
     let mut report = Vec::new();
     for part in made.report.iter().filter(|p| !matches!(p.name, "questions" | "twins" | "general")) {
         report.extend(said(thin(given(&part.examples, part.name)), &check, None).await);
     }
     report.extend(said(thin(searched(Split::Report)), &check, retriever.as_ref()).await);
-    write("report", &report);
+    write("report", &report, &check.fitted_for());
     verdicts(&report);
     let calibrator = match argument("--calibrator") {
         Some(file) => Calibrator::from_json(&std::fs::read_to_string(&file).unwrap(), &file).unwrap(),
-        None => fit(&fitting, &report, &check),
+        None => fit(&fitting, &report, &check.fitted_for()),
     };
     let unseen: Vec<Said> = report.into_iter().filter(|row| !row.is_held()).collect();
     confidences(&unseen, &calibrator);
@@ -210,20 +214,69 @@ async fn main() {
 }
 
 /// Writes the numbers of each claim, for reading.
-fn write(side: &str, rows: &[Said]) {
+fn write(side: &str, rows: &[Said], fitted_for: &str) {
     let Some(path) = argument("--rows") else { return };
     let mut out = std::fs::File::options().create(true).append(true).open(path).unwrap();
     for row in rows {
         let values: BTreeMap<&str, Option<f64>> = FEATURES.into_iter().zip(row.features.values()).collect();
         let json = serde_json::json!({
             "side": side, "set": row.set, "truth": row.truth, "verdict": row.verdict, "group": row.group,
-            "features": values,
+            "found": row.found, "fitted_for": fitted_for, "features": values,
         });
         writeln!(out, "{json}").unwrap();
     }
 }
 
-fn fit(fitting: &[Said], report: &[Said], check: &Check) -> Calibrator {
+/// The tables, and the calibrator, from the numbers of an earlier run.
+fn from_rows(file: &str) {
+    let (mut fitting, mut report) = (Vec::new(), Vec::new());
+    let mut fitted_for = String::new();
+    for line in std::fs::read_to_string(file).unwrap().lines() {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        let verdict = |name: &str| serde_json::from_value::<Verdict>(row[name].clone()).unwrap();
+        let known = |name: &str| row["features"][name].as_f64();
+        let set = row["set"].as_str().unwrap().to_owned();
+        let said = Said {
+            given: !set.ends_with("searched"),
+            set,
+            truth: verdict("truth"),
+            verdict: verdict("verdict"),
+            group: row["group"].as_str().unwrap().to_owned(),
+            found: row["found"].as_bool(),
+            features: Features {
+                score: known("score").unwrap(),
+                support: known("support").unwrap(),
+                refutation: known("refutation").unwrap(),
+                margin: known("margin").unwrap(),
+                joined_support: known("joined_support"),
+                joined_refutation: known("joined_refutation"),
+                agreeing_passages: known("agreeing_passages").unwrap(),
+                citations: known("citations").unwrap(),
+                top_score: known("top_score"),
+                score_gap: known("score_gap"),
+                entity_overlap: known("entity_overlap"),
+                missing_numbers: known("missing_numbers"),
+                claim_words: known("claim_words").unwrap().exp_m1(),
+                verdict: Some(verdict("verdict")),
+                ..Features::default()
+            },
+        };
+        if let Some(what) = row["fitted_for"].as_str() {
+            what.clone_into(&mut fitted_for);
+        }
+        if row["side"] == "validation" { fitting.push(said) } else { report.push(said) }
+    }
+    if let Some(what) = argument("--fitted-for") {
+        fitted_for = what;
+    }
+    verdicts(&report);
+    let calibrator = fit(&fitting, &report, &fitted_for);
+    let unseen: Vec<Said> = report.into_iter().filter(|row| !row.is_held()).collect();
+    confidences(&unseen, &calibrator);
+    promises(&unseen, &calibrator);
+}
+
+fn fit(fitting: &[Said], report: &[Said], fitted_for: &str) -> Calibrator {
     let mut sets: BTreeMap<&str, usize> = BTreeMap::new();
     for row in fitting {
         *sets.entry(&row.set).or_default() += 1;
@@ -242,6 +295,7 @@ fn fit(fitting: &[Said], report: &[Said], check: &Check) -> Calibrator {
         CalibratorKind::Platt,
         CalibratorKind::Isotonic,
         CalibratorKind::Logistic,
+        CalibratorKind::Lean,
     ] {
         let fitted = Calibrator::fit_on(&fitting, &hold, kind, &told).unwrap();
         let said = forecasts(unseen.iter().map(|r| (fitted.confidence(&r.features), r.truth == r.verdict)));
@@ -253,7 +307,7 @@ fn fit(fitting: &[Said], report: &[Said], check: &Check) -> Calibrator {
         );
         chosen = Some(fitted);
     }
-    let fitted = chosen.unwrap().fitted_for(check.fitted_for());
+    let fitted = chosen.unwrap().fitted_for(fitted_for);
     if let Some(out) = argument("--out") {
         std::fs::write(out, serde_json::to_string(&fitted).unwrap() + "\n").unwrap();
     }

@@ -108,7 +108,7 @@ async fn of_check(args: &CalibratorArgs, lines: &[&str], context: &Context) -> O
     bar.finish_and_clear();
     let name = args.input.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let told = format!("{} claims of {name}", rows.len());
-    let fitted = Calibrator::fit(&rows, CalibratorKind::Logistic, told)?.fitted_for(over(None).fitted_for());
+    let fitted = Calibrator::fit(&rows, CalibratorKind::Lean, told)?.fitted_for(over(None).fitted_for());
     let json =
         serde_json::to_string_pretty(&fitted).map_err(|e| Error::failed("writing the calibration", e))?;
     std::fs::write(&args.out, json + "\n").map_err(|e| Error::io("writing", &args.out, &e))?;

@@ -48,6 +48,8 @@ pub enum CalibratorKind {
     /// Logistic regression over all features, with an L2 penalty.
     #[default]
     Logistic,
+    /// The same over [`LEAN`] alone: what carries over to claims of other kinds than it is fitted to.
+    Lean,
     /// Logistic regression over the log-odds of the verifier's score alone (Platt 1999).
     Platt,
     /// One temperature for these log-odds (Guo et al. 2017).
@@ -57,6 +59,9 @@ pub enum CalibratorKind {
     /// The score as it is.
     None,
 }
+
+/// The features of [`CalibratorKind::Lean`].
+pub const LEAN: [&str; 4] = ["score_logit", "margin", "top_score", "score_gap"];
 
 /// The fitted model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -404,7 +409,8 @@ impl Fitted {
         }
         let outcomes: Vec<bool> = rows.iter().map(|r| r.right).collect();
         Ok(match kind {
-            CalibratorKind::Logistic => Self::logistic(rows, &outcomes)?,
+            CalibratorKind::Logistic => Self::logistic(rows, &outcomes, &FEATURES)?,
+            CalibratorKind::Lean => Self::logistic(rows, &outcomes, &LEAN)?,
             CalibratorKind::Platt => {
                 let x: Vec<Vec<f64>> = rows.iter().map(|r| vec![logit(r.features.score)]).collect();
                 let fitted = Logistic::fit(&x, &outcomes, PENALTY)?;
@@ -419,8 +425,16 @@ impl Fitted {
         })
     }
 
-    fn logistic(rows: &[&CalibrationRow], outcomes: &[bool]) -> Result<Self> {
-        let values: Vec<_> = rows.iter().map(|row| row.features.values()).collect();
+    fn logistic(rows: &[&CalibrationRow], outcomes: &[bool], of: &[&str]) -> Result<Self> {
+        // A feature that is left out is the same for all, and one that never changes has no weight.
+        let of = |values: [Option<f64>; FEATURES.len()]| {
+            let kept = values
+                .into_iter()
+                .zip(FEATURES)
+                .map(|(x, name)| if of.contains(&name) { x } else { Some(0.0) });
+            kept.collect::<Vec<Option<f64>>>()
+        };
+        let values: Vec<Vec<Option<f64>>> = rows.iter().map(|row| of(row.features.values())).collect();
         let mean = |i: usize| {
             let known: Vec<f64> = values.iter().filter_map(|v| v.get(i).copied().flatten()).collect();
             if known.is_empty() { 0.0 } else { known.iter().sum::<f64>() / known.len() as f64 }

@@ -21,7 +21,7 @@ mod report;
 mod select;
 mod verify;
 
-pub use calibrator::{CalibrationRow, Calibrator, CalibratorKind, Held, NoPromise};
+pub use calibrator::{CalibrationRow, Calibrator, CalibratorKind, Held, LEAN, NoPromise};
 pub use candidates::{Candidate, verdict_of};
 pub use config::{Abstention, CheckAblations, CheckConfig, Joining, Scoring};
 pub use document::{Sentence, claims_of};

@@ -59,6 +59,8 @@ fn known_odds_are_recovered_and_beat_the_raw_score() {
         assert_eq!(Calibrator::from_json(&json, "x").unwrap(), fitted);
         assert_eq!(fitted.kind(), kind);
     }
+    let lean = Calibrator::fit(&all, CalibratorKind::Lean, "a test").unwrap();
+    assert!(brier(&lean, &all) < raw);
     let logistic = brier(&Calibrator::fit(&all, CalibratorKind::Logistic, "x").unwrap(), &all);
     assert!(logistic < brier(&Calibrator::fit(&all, CalibratorKind::Platt, "x").unwrap(), &all));
 }
