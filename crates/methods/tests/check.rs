@@ -398,3 +398,18 @@ async fn every_citation_can_be_verified_and_the_json_keeps_its_form() {
     assert_eq!(json["citations"][0]["quote"], "The laboratory opened in 1913.");
     assert!(json.get("trace").is_none() && report.to_json(true).get("trace").is_some());
 }
+
+#[tokio::test]
+async fn a_page_that_says_the_claim_does_not_contradict_it_in_its_next_sentence() {
+    let texts = &[(
+        "Valentina Tereshkova",
+        "Valentina Tereshkova was the first woman in space. She orbited alone in 1963.",
+    )];
+    let says = Says(vec![("first woman", [0.8, 0.1, 0.1]), ("1963", [0.05, 0.25, 0.7])]);
+    let search = Arc::new(InMemoryRetriever::new(passages(texts)));
+    let check = Check::without_model(Some(search), Arc::new(says), config());
+    let claim = Claim::new("Valentina Tereshkova was the first woman in space.");
+    let whole = check.check(&claim).await.unwrap().whole;
+    assert_eq!((whole.verdict, whole.conflict), (Verdict::Supported, false), "{whole:?}");
+    assert!(whole.confidence.get() > 0.7, "{whole:?}");
+}

@@ -12,6 +12,7 @@ use super::config::CheckConfig;
 use super::features::Features;
 use super::verify::{Bench, Piece, Scores};
 use crate::ledger::Ledger;
+use crate::repair::holds;
 
 /// The labels, in the order in which ties are settled.
 pub(super) const LABELS: [Verdict; 3] = [Verdict::Supported, Verdict::Refuted, Verdict::NotEnoughEvidence];
@@ -88,7 +89,12 @@ pub(super) async fn by_evidence(
 ) -> Result<Selected> {
     let passages: Vec<usize> = (0..bench.pool.entries().len()).collect();
     bench.judge(&passages, ledger).await?;
-    let pieces = bench.all();
+    let mut pieces = bench.all();
+    // A passage that says the claim word for word does not contradict it in its next sentence, whatever the verifier makes
+    // of that.
+    let spoken = |at: usize| bench.pool.get(at).is_some_and(|e| holds(&e.passage.text, bench.claim));
+    let said: Vec<usize> = passages.iter().copied().filter(|at| spoken(*at)).collect();
+    pieces.retain(|p| !said.contains(&p.passage) || p.nli.entail.get() >= p.nli.contradict.get());
     let sentences: usize = bench.pool.entries().iter().map(|e| e.sentences.len()).sum();
     let as_whole = given && sentences <= WHOLE;
     let joined = if as_whole {

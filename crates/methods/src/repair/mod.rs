@@ -24,6 +24,7 @@ mod veto;
 pub use crate::ledger::Ledger;
 pub use config::{Ablations, EncoderGateConfig, GateKind, RepairConfig, ScoreGateConfig};
 pub use estimate::Estimate;
+pub(crate) use gate::holds;
 pub use gate::{
     Alternative, CalibrationRow, Candidate, Comparison, Contest, EncoderGate, EvidenceSentence, FEATURES,
     Gate, GateCalibration, GateCase, Gathered, Judged, Ruling, ScoreGate, TextGate, gather,

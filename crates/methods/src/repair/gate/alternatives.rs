@@ -153,7 +153,7 @@ fn relevance(question: &HashSet<String>, title: &HashSet<String>, sentence: &str
 }
 
 /// Whether `text` holds the words of `answer` in a row, whatever their case and punctuation.
-pub(in crate::repair) fn holds(text: &str, answer: &str) -> bool {
+pub(crate) fn holds(text: &str, answer: &str) -> bool {
     let row = |s: &str| -> String {
         let mut row = String::from(" ");
         for span in words(s) {

@@ -14,7 +14,7 @@ mod text;
 use async_trait::async_trait;
 use counterproof_core::{LanguageModel, Probability, Question, QuestionType, Result};
 
-pub(in crate::repair) use alternatives::holds;
+pub(crate) use alternatives::holds;
 pub use alternatives::{Alternative, EvidenceSentence, Gathered, gather};
 pub use calibration::{CalibrationRow, FEATURES, GateCalibration};
 pub use encoder::{Comparison, EncoderGate, Judged};
