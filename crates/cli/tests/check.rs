@@ -65,11 +65,7 @@ fn a_verdict_quotes_what_it_rests_on() {
         assert!(told.out.contains(verdict) && told.out.contains("3 May 1924"), "{told:?}");
     }
     let run = check(&program, "The mill ground flour.", &["--evidence", BRIDGE, "--json"]);
-    let report = run.json();
-    assert!(
-        report["verdict"] == "not_enough_evidence" || report["confidence"].as_f64().unwrap() < 0.7,
-        "{report}"
-    );
+    assert_eq!(run.json()["verdict"], "not_enough_evidence", "{run:?}");
 }
 
 #[test]
@@ -108,7 +104,9 @@ fn a_text_is_checked_sentence_by_sentence() {
     let run = program.run(&args);
     assert_eq!(run.code, Some(0), "{run:?}");
     assert!(run.out.contains("checked as: Hallberg was opened in 1931."), "{run:?}");
-    assert!(run.out.trim_end().lines().last().unwrap().contains("2 ") || run.out.contains("1 "), "{run:?}");
+    let tally = run.out.trim_end().lines().last().unwrap();
+    let counted: u64 = tally.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse::<u64>().ok()).sum();
+    assert_eq!(counted, 2, "each claim is counted once: {tally}");
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! Every search and model call goes through here, so that none is made without standing in the trace and in the cost.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use counterproof_core::{
     Completion, CompletionRequest, ContinuationScore, Cost, Entailment, Event, Hit, LanguageModel, Nli,
     PassageId, Price, Result, Retriever, Score, ScoreRequest, StageCost, Tokens, Trace, TracedHit, Usage,
 };
+use counterproof_models::usage::call_cost;
 use futures::future::join_all;
 
 /// What was done so far, and what it cost.
@@ -112,7 +113,7 @@ impl Ledger {
     ) -> Result<Completion> {
         let usage = reply.as_ref().map(|r| r.usage).unwrap_or_default();
         let cached = reply.as_ref().is_ok_and(|r| r.cached);
-        self.cost.add(&request.stage, self.call_cost(usage, cached, wall_ms));
+        self.cost.add(&request.stage, call_cost(usage, cached, Duration::from_millis(wall_ms), self.price));
         self.trace.push(Event::Reply {
             stage: request.stage,
             model: model.identity().to_owned(),
@@ -170,7 +171,7 @@ impl Ledger {
         let wall_ms = elapsed_ms(start);
         let tokens = scores.iter().flatten().map(|s| s.tokens.len() as u64).sum();
         let usage = Usage { tokens_in: Tokens(tokens), tokens_out: Tokens(0) };
-        self.cost.add(&request.stage, self.call_cost(usage, false, wall_ms));
+        self.cost.add(&request.stage, call_cost(usage, false, Duration::from_millis(wall_ms), self.price));
         match &scores {
             Ok(scores) => self.trace.push(Event::Scores {
                 stage: request.stage,
@@ -186,18 +187,6 @@ impl Ledger {
             Err(error) => self.trace.note(&request.stage, format!("scoring failed: {error}")),
         }
         scores
-    }
-
-    fn call_cost(&self, usage: Usage, cached: bool, wall_ms: u64) -> StageCost {
-        StageCost {
-            model_calls: 1,
-            cached_calls: u64::from(cached),
-            tokens_in: usage.tokens_in,
-            tokens_out: usage.tokens_out,
-            searches: 0,
-            wall_ms,
-            usd: self.price.map(|p| if cached { 0.0 } else { p.of(usage) }),
-        }
     }
 }
 
