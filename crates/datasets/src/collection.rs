@@ -14,7 +14,7 @@ use crate::pairs::{NliPair, RtePair};
 use crate::passages::CorpusPassage;
 use crate::questions::{
     ConflictNqQuestion, HotpotAdversarial, HotpotQuestion, HotpotWrongAnswer, MultiSpanQuestion,
-    NqOpenQuestion, NqOracleQuestion, RamDocsQuestion,
+    NqOpenQuestion, NqOracleQuestion, QampariQuestion, RamDocsQuestion,
 };
 use crate::read::{BadRow, Row, read};
 use crate::spans::SpanQuestion;
@@ -89,6 +89,8 @@ pub struct Collection {
     pub multispanqa: Vec<MultiSpanQuestion>,
     /// ConflictNQ.
     pub conflictnq: Vec<ConflictNqQuestion>,
+    /// QAMPARI, dev.
+    pub qampari: Vec<QampariQuestion>,
     /// The retrieval corpus.
     pub passages: Vec<CorpusPassage>,
     /// What was read.
@@ -135,6 +137,8 @@ pub struct SplitShares {
     pub multispanqa: f64,
     /// Share of ConflictNQ.
     pub conflictnq: f64,
+    /// Share of QAMPARI, which is for reports only.
+    pub qampari: f64,
 }
 
 impl Default for SplitShares {
@@ -156,6 +160,7 @@ impl Default for SplitShares {
             ramdocs: 0.65,
             multispanqa: 0.55,
             conflictnq: 0.75,
+            qampari: 1.0,
         }
     }
 }
@@ -192,6 +197,7 @@ impl Collection {
         out.ramdocs = reader.rows("ramdocs/ramdocs.jsonl")?;
         out.multispanqa = reader.rows("multispanqa/valid.json")?;
         out.conflictnq = reader.rows("conflictnq/val.jsonl")?;
+        out.qampari = reader.rows("qampari/dev.json")?;
         out.passages = reader.rows("wiki_passages/passages.jsonl.gz")?;
         (out.sources, out.missing, out.bad) = (reader.sources, reader.missing, reader.bad);
         Ok(out)
@@ -235,6 +241,7 @@ impl Collection {
             self.multispanqa.iter().map(|r| r.question.as_str()).collect(),
         );
         part("conflictnq", shares.conflictnq, self.conflictnq.iter().map(|r| r.question.as_str()).collect());
+        part("qampari", shares.qampari, self.qampari.iter().map(|r| r.question.as_str()).collect());
         let claims = self.fever.iter().map(|r| (r.claim.as_str(), r.verdict));
         builder.keep("fever", Share::Balanced(shares.fever), claims);
         builder.build()

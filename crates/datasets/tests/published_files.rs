@@ -8,16 +8,34 @@ use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use counterproof_datasets::collection::SplitShares;
-use counterproof_datasets::{Collection, Key, Split};
+use counterproof_datasets::questions::{
+    DocumentKind, MultiSpanQuestion, QampariKind, QampariQuestion, RamDocsQuestion,
+};
+use counterproof_datasets::read::{Row, read};
+use counterproof_datasets::{Collection, Key, Split, Splits};
 
-fn collection() -> Option<Collection> {
+fn data() -> Option<PathBuf> {
     let root = std::env::var_os("COUNTERPROOF_SHARED")
         .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
     if !root.join("data").is_dir() {
         println!("skipped: needs the shared data");
         return None;
     }
-    Some(Collection::read(root.join("data")).unwrap())
+    Some(root.join("data"))
+}
+
+/// The rows of one file.
+fn rows<R: Row>(file: &str) -> Option<Vec<R>> {
+    let path = data()?.join(file);
+    if !path.is_file() {
+        println!("skipped: needs {file}");
+        return None;
+    }
+    Some(read(path).unwrap().rows)
+}
+
+fn collection() -> Option<Collection> {
+    Some(Collection::read(data()?).unwrap())
 }
 
 #[test]
@@ -55,6 +73,7 @@ fn every_row_is_read() {
         ("ramdocs/ramdocs.jsonl", 250),
         ("multispanqa/valid.json", 327),
         ("conflictnq/val.jsonl", 225),
+        ("qampari/dev.json", 500),
         ("wiki_passages/passages.jsonl.gz", 65_469),
     ] {
         let Some((good, bad)) = rows.get(file) else {
@@ -99,6 +118,7 @@ fn what_is_kept_for_reports_is_large_enough_and_trained_on_nowhere() {
     count("ramdocs", all.ramdocs.iter().map(|r| r.question.as_str()).collect());
     count("multispanqa", all.multispanqa.iter().map(|r| r.question.as_str()).collect());
     count("conflictnq", all.conflictnq.iter().map(|r| r.question.as_str()).collect());
+    count("qampari", all.qampari.iter().map(|r| r.question.as_str()).collect());
     count("pool pairs", all.nli_pairs.iter().map(|r| r.hypothesis.as_str()).collect());
     count("pool spans", all.spans_en.iter().map(|r| r.question.as_str()).collect());
     for (name, sides) in sizes {
@@ -113,4 +133,76 @@ fn what_is_kept_for_reports_is_large_enough_and_trained_on_nowhere() {
         .map(|r| Key::of(&r.claim))
         .collect();
     assert!(all.fever.is_empty() || kept.len() == 1000, "{}", kept.len());
+    qampari_moves_no_row_of_another_set(&all, &splits);
+}
+
+/// Every claim and question of the sets that training reads.
+fn trained_on(all: &Collection) -> Vec<&str> {
+    let mut texts: Vec<&str> = Vec::new();
+    texts.extend(all.nli_pairs.iter().map(|r| r.hypothesis.as_str()));
+    texts.extend(all.mnli.iter().map(|r| r.hypothesis.as_str()));
+    texts.extend(all.rte.iter().map(|r| r.0.hypothesis.as_str()));
+    texts.extend(all.spans_en.iter().chain(&all.spans_zh).map(|r| r.question.as_str()));
+    texts.extend(all.fever.iter().map(|r| r.claim.as_str()));
+    texts.extend(all.symmetric_v01.iter().chain(&all.symmetric_v02).map(|r| r.claim.as_str()));
+    texts.extend(all.sufficient_fever.iter().chain(&all.sufficient_hover).map(|r| r.claim.as_str()));
+    texts.extend(all.vitaminc.iter().map(|r| r.claim.as_str()));
+    texts.extend(all.fm2.iter().map(|r| r.claim.as_str()));
+    texts.extend(all.feverous.iter().map(|r| r.claim.as_str()));
+    texts.extend(all.climate_fever.iter().map(|r| r.claim.as_str()));
+    texts.extend(all.wice.iter().map(|r| r.claim.as_str()));
+    texts.extend(all.nq_open.iter().map(|r| r.question.as_str()));
+    texts.extend(all.nq_oracle.iter().map(|r| r.question.as_str()));
+    texts.extend(all.hotpotqa.iter().map(|r| r.question.as_str()));
+    texts.extend(all.hotpotqa_adversarial.iter().map(|r| r.question.as_str()));
+    texts.extend(all.ramdocs.iter().map(|r| r.question.as_str()));
+    texts.extend(all.multispanqa.iter().map(|r| r.question.as_str()));
+    texts.extend(all.conflictnq.iter().map(|r| r.question.as_str()));
+    texts
+}
+
+/// QAMPARI came after the models were trained: it is for reports only, and a row of another set would change sides only
+/// where it has the key of one of its questions.
+fn qampari_moves_no_row_of_another_set(all: &Collection, splits: &Splits) {
+    assert!(all.qampari.iter().all(|r| splits.of(&r.question) == Split::Report));
+    let keys: HashSet<Key> = all.qampari.iter().map(|r| Key::of(&r.question)).collect();
+    let texts = trained_on(all);
+    let shared: Vec<&&str> = texts.iter().filter(|t| keys.contains(&Key::of(t))).collect();
+    println!("{} claims and questions, {} of them questions of qampari", texts.len(), shared.len());
+    assert!(shared.is_empty(), "{shared:?}");
+}
+
+#[test]
+fn answers_of_qampari_by_kind() {
+    let Some(all) = rows::<QampariQuestion>("qampari/dev.json") else { return };
+    for kind in QampariKind::ALL {
+        let rows: Vec<_> = all.iter().filter(|r| r.kind == kind).collect();
+        let answers: usize = rows.iter().map(|r| r.answers.len()).sum();
+        let distinct: usize = rows.iter().map(|r| r.distinct_answers().len()).sum();
+        println!("{kind}: {} questions, {answers} answers, {distinct} of them distinct", rows.len());
+        assert!(rows.len() >= 30, "{kind}");
+        assert!(distinct <= answers && rows.len() <= distinct, "{kind}");
+    }
+}
+
+#[test]
+fn recorded_replies_stand_beside_the_rows_they_answer() {
+    let Some(plain) = rows::<RamDocsQuestion>("ramdocs/ramdocs.jsonl") else { return };
+    let Some(recorded) = rows::<RamDocsQuestion>("ramdocs/recorded_llama-3.3-70b.jsonl") else { return };
+    assert_eq!(plain.len(), recorded.len());
+    for (row, recorded) in plain.iter().zip(recorded) {
+        assert!(recorded.llm_answer.as_ref().is_some_and(|a| !a.trim().is_empty()), "{}", row.question);
+        assert_eq!(*row, RamDocsQuestion { llm_answer: None, ..recorded });
+    }
+    for kind in [DocumentKind::Correct, DocumentKind::Misinfo, DocumentKind::Noise] {
+        let documents = plain.iter().flat_map(|r| &r.documents).filter(|d| d.kind == kind).count();
+        println!("{kind:?}: {documents} documents");
+    }
+}
+
+#[test]
+fn every_labelled_span_of_multispanqa_stands_in_its_prose() {
+    let Some(all) = rows::<MultiSpanQuestion>("multispanqa/valid.json") else { return };
+    // The sum of `num_span` in the file.
+    assert_eq!(all.iter().map(|r| r.answers().count()).sum::<usize>(), 970);
 }

@@ -4,6 +4,8 @@
 //! resampling need no second run. An average over nothing is `null`, never NaN. Figures are shares in 0..=1
 //! unless they say otherwise; per cent is a matter of printing.
 
+pub mod answer_sets;
+
 mod calibration;
 mod classification;
 mod fever;

@@ -4,6 +4,7 @@ mod conflictnq;
 mod hotpotqa;
 mod multispanqa;
 mod nq;
+mod qampari;
 mod ramdocs;
 
 pub use conflictnq::ConflictNqQuestion;
@@ -12,4 +13,5 @@ pub use hotpotqa::{
 };
 pub use multispanqa::MultiSpanQuestion;
 pub use nq::{NqOpenQuestion, NqOracleQuestion};
+pub use qampari::{QampariKind, QampariQuestion};
 pub use ramdocs::{DocumentKind, RamDocsDocument, RamDocsQuestion};

@@ -40,6 +40,8 @@ pub struct RamDocsQuestion {
     pub wrong_answers: Vec<String>,
     /// The things of the name.
     pub entities: Vec<String>,
+    /// What a language model replied to the question and its documents, in files of recorded replies.
+    pub llm_answer: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +61,7 @@ pub struct Published {
     gold_answers: Vec<String>,
     #[serde(default)]
     wrong_answers: Vec<String>,
+    llm_answer: Option<String>,
 }
 
 impl Row for RamDocsQuestion {
@@ -84,6 +87,7 @@ impl Row for RamDocsQuestion {
             gold_answers: row.gold_answers,
             wrong_answers: row.wrong_answers,
             entities: row.disambig_entity,
+            llm_answer: row.llm_answer,
         })
     }
 }
@@ -103,6 +107,15 @@ mod tests {
         assert_eq!(row.documents[0].text, "There were 3,559 people (2010).");
         assert_eq!(row.documents[1].answer.as_deref(), Some("10,000"));
         assert_eq!(row.documents[2].answer, None);
+        assert_eq!(row.llm_answer, None);
         assert_eq!(rows.bad[0].problem, "`odd` is no type of document");
+    }
+
+    #[test]
+    fn a_recorded_reply_is_read_with_its_row() {
+        let rows = of_text::<RamDocsQuestion>(
+            r#"{"question": "Q?", "documents": [], "disambig_entity": ["A"], "gold_answers": ["3,559"], "wrong_answers": [], "llm_answer": "It is 3,559."}"#,
+        );
+        assert_eq!(rows.rows[0].llm_answer.as_deref(), Some("It is 3,559."));
     }
 }
