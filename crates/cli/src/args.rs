@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Repair(RepairArgs),
     /// Tell whether evidence supports or refutes a claim, and how sure that is
     Check(CheckArgs),
+    /// Find all the answers to a question, each verified across passages
+    Answers(AnswersArgs),
     /// Work on every row of a file
     #[command(subcommand)]
     Batch(BatchCommand),
@@ -239,6 +241,16 @@ pub(crate) struct RepairArgs {
     pub(crate) method: MethodArgs,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Propose {
+    /// By the model's abilities
+    Auto,
+    /// The model writes verdicts with citations
+    Written,
+    /// The model scores the three verdicts behind each passage, for small local models
+    Scored,
+}
+
 /// How claims are checked.
 #[derive(Debug, Args)]
 pub(crate) struct CheckMethodArgs {
@@ -256,6 +268,9 @@ pub(crate) struct CheckMethodArgs {
     /// Ask a language model for exactly so many candidates [default: up to 16, fewer once more cannot change the verdict]
     #[arg(long, value_name = "N")]
     pub(crate) candidates: Option<usize>,
+    /// How a language model's candidates are had
+    #[arg(long, value_name = "HOW")]
+    pub(crate) propose: Option<Propose>,
     /// Show a language model three examples
     #[arg(long)]
     pub(crate) few_shot: bool,
@@ -306,6 +321,77 @@ pub(crate) struct CheckArgs {
     pub(crate) method: CheckMethodArgs,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Questions {
+    /// One form for all, without asking a model
+    Fixed,
+    /// One pattern that a model writes for the question
+    Template,
+    /// One that a model writes for each candidate
+    PerCandidate,
+    /// One for each condition of the question
+    PerConstraint,
+}
+
+/// How all answers are found.
+#[derive(Debug, Args)]
+pub(crate) struct AnswersMethodArgs {
+    #[command(flatten)]
+    pub(crate) evidence: EvidenceArgs,
+    #[command(flatten)]
+    pub(crate) choice: ModelArgs,
+    /// What judges candidates by passages: own, a folder with an entailment classifier of a hub, or tei:http://HOST of a
+    /// text-embeddings-inference server [default: own]
+    #[arg(long, value_name = "NAME", env = "COUNTERPROOF_VERIFIER", hide_env_values = true)]
+    pub(crate) verifier: Option<String>,
+    /// Passages that are read [default: 100]
+    #[arg(short, value_name = "N")]
+    pub(crate) k: Option<usize>,
+    /// Passages that are searched for to verify a candidate [default: 5]
+    #[arg(long, value_name = "N")]
+    pub(crate) k_verify: Option<usize>,
+    /// Have the language model read every passage and judge every candidate: the method as published, N + 2 calls a candidate
+    #[arg(long)]
+    pub(crate) faithful: bool,
+    /// How the questions are had that candidates are verified by [default: per-candidate with --faithful, else fixed]
+    #[arg(long, value_name = "HOW")]
+    pub(crate) questions: Option<Questions>,
+    /// Keep candidates that are at least so probably right, from 0 to 1 [default: the calibration's]
+    #[arg(long, value_name = "P")]
+    pub(crate) threshold: Option<f64>,
+    /// Keep what at least so many passages say, without verifying anything
+    #[arg(long, value_name = "N")]
+    pub(crate) support: Option<usize>,
+    /// Verify so many candidates at most
+    #[arg(long, value_name = "N")]
+    pub(crate) max_candidates: Option<usize>,
+    /// Make so many calls of a language model at most; candidates left over are rejected, and counted
+    #[arg(long, value_name = "N")]
+    pub(crate) budget_calls: Option<usize>,
+    /// Take a part of the method out, to see what it is worth (may be given more than once)
+    #[arg(long, value_name = "PART")]
+    pub(crate) ablate: Vec<String>,
+    /// Show the rejected candidates, and how everything came about
+    #[arg(long)]
+    pub(crate) explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AnswersArgs {
+    /// The question; - reads it from standard input
+    pub(crate) question: String,
+    #[command(flatten)]
+    pub(crate) method: AnswersMethodArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BatchAnswersArgs {
+    #[command(flatten)]
+    pub(crate) rows: BatchFileArgs,
+    #[command(flatten)]
+    pub(crate) method: AnswersMethodArgs,
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum BatchCommand {
     /// Draft an answer to every question, then put it to the test
@@ -314,6 +400,8 @@ pub(crate) enum BatchCommand {
     Repair(BatchArgs),
     /// Check the claim of every row
     Check(BatchCheckArgs),
+    /// Find all answers to the question of every row
+    Answers(BatchAnswersArgs),
 }
 
 /// The rows to work on.
@@ -335,7 +423,7 @@ pub(crate) struct BatchFileArgs {
     /// Look at the first N rows only
     #[arg(long, value_name = "N")]
     pub(crate) limit: Option<u64>,
-    /// Rows worked on at the same time [default: the limit of the policy, 16; 1 for a model in process; 4 to check without one]
+    /// Rows worked on at the same time [default: the limit of the policy, 16; 1 for a model in process; 4 to check and 2 to find answers without one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     pub(crate) concurrency: Option<u16>,
 }
@@ -391,6 +479,8 @@ pub(crate) struct TrainArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CalibratorArgs {
     /// For repair: JSON lines with `question`, `draft`, `answers` (a list of every right one) and, where wanted, `passages`.
+    /// For answers: JSON lines with `question`, `answers` (a list of every right one, each a text or a list of its names) and,
+    /// where wanted, `passages`.
     /// For check: JSON lines with `claim`, `verdict` (supported, refuted, not_enough_evidence) and, where wanted, `evidence` or
     /// `passages`, and a `group` that claims with common text share
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]

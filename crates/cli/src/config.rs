@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use counterproof::methods::answers::AnswersConfig;
 use counterproof::methods::check::CheckConfig;
 use counterproof::methods::repair::RepairConfig;
 use counterproof::models::policy::Policy;
@@ -33,6 +34,8 @@ pub(crate) struct Config {
     pub(crate) calibration: Option<PathBuf>,
     /// How sure `check` is: a file of `counterproof train calibrator`.
     pub(crate) check_calibration: Option<PathBuf>,
+    /// How `answers` weighs reader and verifier: a file of `counterproof train calibrator`.
+    pub(crate) answers_calibration: Option<PathBuf>,
     /// What judges claims by evidence: what `--verifier` takes.
     pub(crate) verifier: Option<String>,
     /// Models by names of one's own.
@@ -45,6 +48,8 @@ pub(crate) struct Config {
     pub(crate) repair: RepairConfig,
     /// The parameters of `check`.
     pub(crate) check: CheckConfig,
+    /// The parameters of `answers`.
+    pub(crate) answers: AnswersConfig,
     /// Bounds on every input.
     pub(crate) limits: Limits,
 }
@@ -134,8 +139,11 @@ impl Config {
         })?;
         // Paths in the file are meant from where the file lies.
         let folder = path.parent().unwrap_or(Path::new(""));
-        let Self { index, calibration, check_calibration, cache, .. } = &mut config;
-        for path in [index, calibration, check_calibration, &mut cache.file].into_iter().flatten() {
+        let Self { index, calibration, check_calibration, answers_calibration, cache, .. } = &mut config;
+        for path in [index, calibration, check_calibration, answers_calibration, &mut cache.file]
+            .into_iter()
+            .flatten()
+        {
             *path = folder.join(&*path);
         }
         if let Some(alpha) = config.alpha.filter(|a| !(0.0..=1.0).contains(a)) {

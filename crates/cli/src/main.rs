@@ -58,6 +58,8 @@ async fn run(cli: &Cli) -> Outcome {
         Command::Ask(args) => commands::repair::ask(args, &context).await,
         Command::Repair(args) => commands::repair::repair(args, &context).await,
         Command::Check(args) => commands::check::run(args, &context).await,
+        Command::Answers(args) => commands::answers::run(args, &context).await,
+        Command::Batch(BatchCommand::Answers(args)) => commands::answers::batch(args, &context).await,
         Command::Batch(BatchCommand::Check(args)) => commands::check::batch(args, &context).await,
         Command::Batch(BatchCommand::Ask(args)) => commands::batch::run("ask", args, &context).await,
         Command::Batch(BatchCommand::Repair(args)) => commands::batch::run("repair", args, &context).await,

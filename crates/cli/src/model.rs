@@ -10,7 +10,7 @@ use counterproof::models::policy::{Governed, Policy};
 use counterproof::models::recorded::Recorder;
 use counterproof::models::spec::{EndpointSettings, ModelSpec};
 use counterproof::models::tei::{TeiConfig, TeiVerifier};
-use counterproof::{Entailment, Error, LanguageModel, NoModel, Price, Result, UserError};
+use counterproof::{Entailment, Error, LanguageModel, NoModel, Price, Result, SpanReader, UserError};
 
 use crate::args::ModelArgs;
 use crate::context::{BASE_ENCODER, Context};
@@ -55,18 +55,15 @@ impl Model {
         Ok(Self { veto, ..built })
     }
 
-    /// The language model that is named; `None` for `none`, or where none is named and the verifier can do without.
+    /// The language model that is named; `None` for `none`, or where none is named and `what` can do without.
     ///
     /// # Errors
     /// As [`open`](Self::open).
-    pub(crate) async fn language(args: &ModelArgs, context: &Context) -> Result<Option<Self>> {
+    pub(crate) async fn language(args: &ModelArgs, what: &str, context: &Context) -> Result<Option<Self>> {
         if args.veto {
-            return Err(Error::invalid(
-                "--veto",
-                "it is about repair: in a check the verifier always decides",
-            ));
+            return Err(Error::invalid("--veto", "it is about repair: here the verifier always takes part"));
         }
-        match chosen(args, "the verifier", context)? {
+        match chosen(args, what, context)? {
             Some(name) => Self::named(&name, args, context).await.map(Some),
             None => Ok(None),
         }
@@ -175,6 +172,16 @@ pub(crate) async fn verifier(name: Option<&str>, context: &Context) -> Result<Ar
     };
     let opened = tokio::task::spawn_blocking(open).await;
     Ok(Arc::new(opened.map_err(|e| Error::failed("loading the verifier", e))??))
+}
+
+/// The reader that is part of the program.
+///
+/// # Errors
+/// When the base encoder is not there.
+pub(crate) async fn reader(context: &Context) -> Result<Arc<dyn SpanReader>> {
+    let base = context.store()?.path(BASE_ENCODER)?;
+    let opened = tokio::task::spawn_blocking(move || counterproof::own::reader(base)).await;
+    Ok(Arc::new(opened.map_err(|e| Error::failed("loading the reader", e))??))
 }
 
 /// The name of the model that is to be asked; `None` for no language model, where `what` decides.

@@ -11,12 +11,14 @@ use std::sync::Arc;
 use counterproof_core::Result;
 use counterproof_encoders::adapter::Adapter;
 use counterproof_encoders::{BertReader, BertVerifier, EncoderOptions};
+use counterproof_methods::answers::AnswersCalibration;
 use counterproof_methods::check::Calibrator;
 use counterproof_methods::repair::{EncoderGate, GateCalibration};
 
 static VERIFIER: &[u8] = include_bytes!("../../../adapters/verifier/adapter.safetensors");
 static READER: &[u8] = include_bytes!("../../../adapters/reader/adapter.safetensors");
 static CALIBRATION: &str = include_str!("../../../adapters/gate/calibration.json");
+static ANSWERS_CALIBRATION: &str = include_str!("../../../adapters/answers/calibration.json");
 static CHECK_CALIBRATION: &str = include_str!("../../../adapters/check/calibration.json");
 
 /// The verifier, over the base encoder in the folder `base`.
@@ -53,6 +55,14 @@ pub fn encoder_gate(base: impl AsRef<Path>) -> Result<EncoderGate> {
 /// None for the file that is part of the library.
 pub fn check_calibrator() -> Result<Calibrator> {
     Calibrator::from_json(CHECK_CALIBRATION, "the calibration of check")
+}
+
+/// How `answers` weighs what [`reader`] and [`verifier`] find.
+///
+/// # Errors
+/// None for the file that is part of the library.
+pub fn answers_calibration() -> Result<AnswersCalibration> {
+    AnswersCalibration::from_json(ANSWERS_CALIBRATION, "the calibration of answers")
 }
 
 fn named(name: &str) -> EncoderOptions {

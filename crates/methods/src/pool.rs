@@ -1,30 +1,31 @@
-//! The passages that a claim is judged by.
+//! The passages that a claim is judged by or a question is answered from.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use counterproof_core::{ByteSpan, Hit, Passage};
 use counterproof_text::sentences::sentences;
+use counterproof_text::statement::joined_premise;
 
 /// A passage of the pool.
 #[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub(super) passage: Arc<Passage>,
+pub(crate) struct Entry {
+    pub(crate) passage: Arc<Passage>,
     /// Its fused score (R2VC, 2.1), where a search with words and meaning found it.
-    pub(super) fused: Option<f64>,
+    pub(crate) fused: Option<f64>,
     /// Its sentences.
-    pub(super) sentences: Vec<ByteSpan>,
+    pub(crate) sentences: Vec<ByteSpan>,
 }
 
 /// Passages in the order of their rank, each once.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Pool {
+pub(crate) struct Pool {
     entries: Vec<Entry>,
 }
 
 impl Pool {
     /// What a search found.
-    pub(super) fn found(hits: &[Hit]) -> Self {
+    pub(crate) fn found(hits: &[Hit]) -> Self {
         // A hybrid search gives every hit a fused score; what one of the two missed counts zero in it.
         let hybrid = hits.iter().any(|h| h.sparse.is_some()) && hits.iter().any(|h| h.dense.is_some());
         let fused = |hit: &Hit| hybrid.then(|| hit.score.get());
@@ -32,7 +33,7 @@ impl Pool {
     }
 
     /// Passages that were given.
-    pub(super) fn given(passages: &[Arc<Passage>]) -> Self {
+    pub(crate) fn given(passages: &[Arc<Passage>]) -> Self {
         Self::of(passages.iter().map(|passage| (Arc::clone(passage), None)))
     }
 
@@ -46,17 +47,30 @@ impl Pool {
         Self { entries: entries.collect() }
     }
 
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
-    pub(super) fn get(&self, at: usize) -> Option<&Entry> {
+    pub(crate) fn get(&self, at: usize) -> Option<&Entry> {
         self.entries.get(at)
+    }
+
+    /// The best passages as one text, each under its title, up to about `max_tokens` words.
+    pub(crate) fn joined(&self, max_tokens: usize) -> Self {
+        let mut words = 0;
+        let fits = |entry: &&Entry| {
+            words += entry.passage.text.split_whitespace().count();
+            words <= max_tokens
+        };
+        let entries: Vec<&Entry> = self.entries.iter().take_while(fits).collect();
+        let pieces = entries.iter().map(|e| (e.passage.title.as_str(), e.passage.text.as_str()));
+        let text = joined_premise(pieces);
+        Self::given(&[Arc::new(Passage::new("all passages", "", text))])
     }
 
     /// Titles and texts of the best `k`, each text cut to `max_tokens` words (or twelve times as many characters, for texts
     /// without spaces).
-    pub(super) fn shown(&self, k: usize, max_tokens: usize) -> Vec<(String, String)> {
+    pub(crate) fn shown(&self, k: usize, max_tokens: usize) -> Vec<(String, String)> {
         self.entries
             .iter()
             .take(k)

@@ -413,3 +413,72 @@ async fn a_page_that_says_the_claim_does_not_contradict_it_in_its_next_sentence(
     assert_eq!((whole.verdict, whole.conflict), (Verdict::Supported, false), "{whole:?}");
     assert!(whole.confidence.get() > 0.7, "{whole:?}");
 }
+
+/// A verifier that is down.
+struct Down;
+
+#[async_trait]
+impl Entailment for Down {
+    fn identity(&self) -> &str {
+        "down"
+    }
+    fn knows_language_of(&self, _: &str) -> bool {
+        true
+    }
+    async fn judge(&self, _: &[(&str, &str)]) -> Result<Vec<Nli>> {
+        Err(Error::failed("the verifier", "it is down"))
+    }
+}
+
+#[tokio::test]
+async fn votes_stand_in_for_a_verifier_that_is_down_and_say_so() {
+    let no = reply("refuted", "1");
+    let model = sampler(vec![reply("supported", "1"), no.clone(), no.clone(), no]);
+    let config = CheckConfig { candidates: 4, ..config() };
+    let evidence = given(&[("Bridge", "It is long. The bridge opened in 1932.")]);
+    let claim = Claim::new("The bridge opened in 1931.");
+    let check = Check::new(None, model, Arc::new(Down), config.clone());
+    let part = check.check_by(&claim, &evidence).await.unwrap().whole;
+    assert!(part.unverified);
+    assert_eq!((part.verdict, part.confidence.get()), (Verdict::Refuted, 0.75));
+    assert_eq!(part.citations[0].citation.quote, "The bridge opened in 1932.");
+    let promised = CheckConfig { abstention: Abstention::Risk(0.2), ..config };
+    let model = sampler(vec![reply("supported", "1")]);
+    let report = Check::new(None, model, Arc::new(Down), promised).check_by(&claim, &evidence).await.unwrap();
+    assert_eq!(report.whole.reason, Some(AbstainReason::NoPromise));
+    let alone = Check::without_model(None, Arc::new(Down), CheckConfig::default());
+    assert!(alone.check_by(&claim, &evidence).await.is_err(), "without a model nobody votes");
+}
+
+/// A local model that scores: true where the prompt holds `yes`, false where it holds `no`, and untold otherwise; and leans to
+/// "true" by much more than that.
+fn scorer(yes: &'static str, no: &'static str) -> Arc<ScriptedModel> {
+    let model = ScriptedModel::new(|_: &CompletionRequest| Script::Reply("no object".to_owned()));
+    Arc::new(model.scoring(move |request| {
+        let prompt = &request.messages.iter().find(|m| m.content.contains("Claim:")).unwrap().content;
+        let says = |part: &str| f64::from(u8::from(prompt.contains(part)));
+        let (yes, no) = (says(yes), says(no));
+        vec![-1.0 + 2.0 * yes, -9.0 + 2.0 * no, -9.0 + 0.5]
+    }))
+}
+
+#[tokio::test]
+async fn a_small_local_model_scores_labels_and_the_verifier_chooses() {
+    let texts = [("Bridge", "The bridge opened in 1932."), ("Bridge", "The bridge is not old.")];
+    let verifier = Arc::new(Says(vec![("1932", YES)]));
+    let claim = Claim::new("The bridge opened in 1932.");
+    let of = |model: Arc<ScriptedModel>, part: Option<&str>| {
+        let mut config = CheckConfig { candidates: 8, ..config() };
+        part.iter().for_each(|part| config.ablate(part).unwrap());
+        let check = Check::new(None, model, verifier.clone(), config);
+        let claim = &claim;
+        async move { check.check_by(claim, &given(&texts)).await.unwrap() }
+    };
+    let report = of(scorer("opened in 1932.\n\n", "not old"), None).await;
+    assert_eq!(report.whole.verdict, Verdict::Supported);
+    assert_eq!(report.whole.citations[0].citation.quote, "The bridge opened in 1932.");
+    assert_eq!(report.cost.total.model_calls, 3, "what it leans to, and each passage once");
+    // What it leans to does not count: with nothing to read it gives "true" the most by far.
+    let report = of(scorer("nowhere", "Bridge"), Some("no_selection")).await;
+    assert_eq!(report.whole.verdict, Verdict::Refuted);
+}

@@ -10,6 +10,7 @@ pub mod answer;
 pub mod claim;
 pub mod conflict;
 pub mod language;
+pub mod listing;
 pub mod mention;
 pub mod normalise;
 pub mod packs;

@@ -32,6 +32,15 @@ pub fn sentences(text: &str) -> Vec<ByteSpan> {
     out
 }
 
+/// The sentence at a byte of `text` with its neighbours; `None` past the end of the last one.
+pub fn with_neighbours(text: &str, at: usize) -> Option<&str> {
+    let all = sentences(text);
+    let at = all.iter().position(|s| at < s.end())?;
+    let first = all.get(at.saturating_sub(1))?.start();
+    let last = all.get((at + 1).min(all.len() - 1))?.end();
+    Some(text.get(first..last)?.trim())
+}
+
 fn ends_line(piece: &str) -> bool {
     piece.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
 }

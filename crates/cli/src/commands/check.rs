@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use counterproof::batch::Row;
 use counterproof::methods::check::{
-    Abstention, Calibrator, Check, CheckConfig, CheckReport, Claim, claims_of,
+    Abstention, Calibrator, Check, CheckConfig, CheckReport, Claim, Proposing, claims_of,
 };
 use counterproof::retrieval::ListRetriever;
 use counterproof::{ByteSpan, Error, Limits, Passage, Result, Retriever, UserError};
 use serde_json::{Map, Value, json};
 
-use crate::args::{BatchCheckArgs, CheckArgs, CheckMethodArgs, Decompose};
+use crate::args::{BatchCheckArgs, CheckArgs, CheckMethodArgs, Decompose, Propose};
 use crate::commands::batch;
 use crate::context::Context;
 use crate::error::{Failure, Outcome};
@@ -33,10 +33,14 @@ impl Checker {
     async fn open(args: &CheckMethodArgs, context: &Context) -> Result<Self> {
         let config = config(args, context)?;
         let calibrator = Arc::new(calibrator(context)?);
-        let model = Model::language(&args.choice, context).await?;
+        let model = Model::language(&args.choice, "the verifier", context).await?;
         if model.is_none() {
-            for (given, flag) in [(args.candidates.is_some(), "--candidates"), (args.few_shot, "--few-shot")]
-            {
+            let flags = [
+                (args.candidates.is_some(), "--candidates"),
+                (args.propose.is_some(), "--propose"),
+                (args.few_shot, "--few-shot"),
+            ];
+            for (given, flag) in flags {
                 if given {
                     return Err(Error::invalid(
                         flag,
@@ -98,6 +102,13 @@ fn config(args: &CheckMethodArgs, context: &Context) -> Result<CheckConfig> {
         (config.candidates, config.adaptive) = (candidates, false);
     }
     config.few_shot |= args.few_shot;
+    if let Some(propose) = args.propose {
+        config.proposing = match propose {
+            Propose::Auto => Proposing::Auto,
+            Propose::Written => Proposing::Written,
+            Propose::Scored => Proposing::Scored,
+        };
+    }
     config.decompose &= args.decompose == Decompose::Auto;
     if args.no_abstention {
         config.abstention = Abstention::Never;

@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod answers;
 pub(crate) mod batch;
 pub(crate) mod calibrator;
 pub(crate) mod check;

@@ -46,6 +46,10 @@ fn verdict(part: &PartReport) -> String {
             label(part.verdict)
         ),
     };
+    if part.unverified {
+        let told = "the verifier could not be asked: this is the language model's majority, not verified";
+        let _ = writeln!(out, "{}", paint(NOTE, told));
+    }
     if part.conflict {
         let _ = writeln!(out, "{}", paint(NOTE, "some passages support it and others speak against it"));
     }

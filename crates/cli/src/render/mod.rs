@@ -1,5 +1,6 @@
 //! Output for people: the answer first, then why, then the evidence in its own words, then what it cost.
 
+pub(crate) mod answers;
 pub(crate) mod check;
 
 use std::fmt::Write;

@@ -12,14 +12,12 @@ use counterproof_logistic::Logistic;
 use serde::{Deserialize, Serialize};
 
 use super::config::Abstention;
-use super::features::{FEATURES, Features, logit};
+use super::features::{FEATURES, Features};
 use crate::bound::at_most;
+use crate::weighing::{PENALTY, Weighing, logit};
 
 /// The version of the file's form.
 const SCHEMA: u32 = 1;
-
-/// The penalty of the fits.
-const PENALTY: f64 = 1.0;
 
 /// A promise of risk holds with this probability.
 const ASSURANCE: f64 = 0.95;
@@ -67,16 +65,7 @@ pub const LEAN: [&str; 4] = ["score_logit", "margin", "top_score", "score_gap"];
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 enum Fitted {
-    Logistic {
-        /// Names of the features, in order.
-        features: Vec<String>,
-        /// What stands in for a feature that is not known: its mean.
-        means: Vec<f64>,
-        weights: Vec<f64>,
-        /// What is added where the feature is not known.
-        missing: Vec<f64>,
-        bias: f64,
-    },
+    Logistic(Weighing),
     Platt {
         slope: f64,
         bias: f64,
@@ -240,9 +229,7 @@ impl Calibrator {
         let mut read: Self = serde_json::from_str(text)
             .map_err(|e| Error::invalid(name, format!("not a calibrator of check: {e}")))?;
         let fits = match &read.model {
-            Fitted::Logistic { features, means, weights, missing, .. } => {
-                *features == FEATURES && [means, weights, missing].iter().all(|w| w.len() == FEATURES.len())
-            }
+            Fitted::Logistic(weighing) => weighing.is_over(&FEATURES),
             Fitted::Isotonic { from, values } => from.len() == values.len() && !from.is_empty(),
             Fitted::Temperature { temperature } => *temperature > 0.0,
             Fitted::Platt { .. } | Fitted::None => true,
@@ -258,7 +245,7 @@ impl Calibrator {
     /// The kind of the model.
     pub fn kind(&self) -> CalibratorKind {
         match self.model {
-            Fitted::Logistic { .. } => CalibratorKind::Logistic,
+            Fitted::Logistic(_) => CalibratorKind::Logistic,
             Fitted::Platt { .. } => CalibratorKind::Platt,
             Fitted::Temperature { .. } => CalibratorKind::Temperature,
             Fitted::Isotonic { .. } => CalibratorKind::Isotonic,
@@ -274,17 +261,7 @@ impl Calibrator {
     fn probability(&self, features: &Features) -> f64 {
         let odds = |x: f64| 1.0 / (1.0 + (-x).exp());
         match &self.model {
-            Fitted::Logistic { means, weights, missing, bias, .. } => {
-                let values = features.values();
-                let known = values.iter().zip(means).zip(weights.iter().zip(missing));
-                let sum: f64 = known
-                    .map(|((value, mean), (weight, absent))| match value {
-                        Some(x) => weight * x,
-                        None => weight * mean + absent,
-                    })
-                    .sum();
-                odds(bias + sum)
-            }
+            Fitted::Logistic(weighing) => weighing.probability(&features.values()),
             Fitted::Platt { slope, bias } => odds(slope * logit(features.score) + bias),
             Fitted::Temperature { temperature } => odds(logit(features.score) / temperature),
             Fitted::Isotonic { from, values } => {
@@ -435,28 +412,7 @@ impl Fitted {
             kept.collect::<Vec<Option<f64>>>()
         };
         let values: Vec<Vec<Option<f64>>> = rows.iter().map(|row| of(row.features.values())).collect();
-        let mean = |i: usize| {
-            let known: Vec<f64> = values.iter().filter_map(|v| v.get(i).copied().flatten()).collect();
-            if known.is_empty() { 0.0 } else { known.iter().sum::<f64>() / known.len() as f64 }
-        };
-        let means: Vec<f64> = (0..FEATURES.len()).map(mean).collect();
-        let x: Vec<Vec<f64>> = values
-            .iter()
-            .map(|values| {
-                let filled = values.iter().zip(&means).map(|(value, mean)| value.unwrap_or(*mean));
-                let absent = values.iter().map(|value| f64::from(u8::from(value.is_none())));
-                filled.chain(absent).collect()
-            })
-            .collect();
-        let Logistic { weights, bias } = Logistic::fit(&x, outcomes, PENALTY)?;
-        let (weights, missing) = weights.split_at_checked(FEATURES.len()).unwrap_or((&weights, &[]));
-        Ok(Self::Logistic {
-            features: FEATURES.map(str::to_owned).to_vec(),
-            means,
-            weights: weights.to_vec(),
-            missing: missing.to_vec(),
-            bias,
-        })
+        Ok(Self::Logistic(Weighing::fit(&FEATURES, &values, outcomes)?))
     }
 }
 

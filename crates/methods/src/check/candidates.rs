@@ -7,9 +7,9 @@ use counterproof_models::reply::{Parsed, Reply};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::pool::Pool;
 use super::{CheckConfig, prompts};
 use crate::ledger::Ledger;
+use crate::pool::Pool;
 
 pub(super) const STAGE: &str = "candidates";
 

@@ -18,6 +18,13 @@ pub enum Abstention {
     Risk(f64),
 }
 
+impl Abstention {
+    /// Whether it promises something of the claims to come, for which the calibrator has to stand.
+    pub fn is_promise(self) -> bool {
+        matches!(self, Self::Coverage(_) | Self::Risk(_))
+    }
+}
+
 /// How the candidates' scores over several pieces of evidence become one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -40,6 +47,19 @@ pub enum Scoring {
     EntailMinusContradict,
 }
 
+/// How a language model's candidates are had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Proposing {
+    /// Scored by a local model that can score given texts, written by any other.
+    #[default]
+    Auto,
+    /// The model writes verdicts with citations.
+    Written,
+    /// The model scores the labels behind each passage; nothing that it writes is read.
+    Scored,
+}
+
 /// Parameters of [`Check`](super::Check). The defaults are those of R2VC where it tells them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -54,7 +74,9 @@ pub struct CheckConfig {
     pub candidates: usize,
     /// Whether asking ends as soon as more candidates cannot change the verdict or do not move the confidence.
     pub adaptive: bool,
-    /// Whether the prompt shows three examples.
+    /// How they are had.
+    pub proposing: Proposing,
+    /// Whether the prompt for written ones shows three examples.
     pub few_shot: bool,
     /// How freely candidates are drawn.
     pub temperature: f32,
@@ -92,6 +114,7 @@ impl Default for CheckConfig {
             max_passage_tokens: 200,
             candidates: 16,
             adaptive: true,
+            proposing: Proposing::default(),
             few_shot: false,
             temperature: 0.8,
             top_p: 0.95,

@@ -2,6 +2,8 @@
 
 use counterproof_core::Verdict;
 
+use crate::weighing::logit;
+
 /// Names of the features, in order. Probabilities go in as they are and, for the chosen label, as log-odds too.
 pub const FEATURES: [&str; 22] = [
     "score",
@@ -72,12 +74,6 @@ pub struct Features {
     pub claim_words: f64,
     /// The chosen label.
     pub verdict: Option<Verdict>,
-}
-
-/// Log-odds of a probability, held within what single precision can tell apart from certainty.
-pub(crate) fn logit(p: f64) -> f64 {
-    let p = p.clamp(1e-4, 1.0 - 1e-4);
-    (p / (1.0 - p)).ln()
 }
 
 impl Features {

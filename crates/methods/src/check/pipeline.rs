@@ -10,24 +10,17 @@ use counterproof_core::{
 use counterproof_text::claim::{facts, is_question};
 
 use super::calibrator::{CalibrationRow, Calibrator, NoPromise};
-use super::candidates::{self, Candidate, ROUND};
 use super::config::{Abstention, CheckConfig};
 use super::features::Features;
-use super::pool::Pool;
 use super::report::{AbstainReason, CHECK_SCHEMA, CheckReport, Cited, PartReport, Stance, whole};
-use super::select::{Selected, by_candidates, by_evidence, headroom};
+use super::select::{Selected, by_evidence};
 use super::verify::{Bench, Guard, Piece};
 use crate::ledger::{Ledger, Search};
+use crate::pool::Pool;
 use crate::ruled::Ruled;
 
 const RETRIEVE: &str = "retrieve";
 const STAGE: &str = "check";
-
-/// The confidence is settled when a round of candidates moves it by less.
-const SETTLED: f64 = 0.02;
-
-/// A confidence is not settled while some passage speaks for another label by so much more.
-const OUTWEIGHS: f64 = 0.2;
 
 /// A claim to be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -303,8 +296,12 @@ impl Check {
     /// What a calibrator of this check is fitted for: the verifier, the language model, and how labels are scored.
     pub fn fitted_for(&self) -> String {
         let model = self.model.as_ref().map_or("none", |m| m.identity());
-        let CheckConfig { scoring, joining, vote_weight, .. } = &self.config;
-        format!("{} {model} {scoring:?} {joining:?} {vote_weight}", self.verifier.identity())
+        let CheckConfig { scoring, joining, vote_weight, proposing, .. } = &self.config;
+        let mut what = format!("{} {model} {scoring:?} {joining:?} {vote_weight}", self.verifier.identity());
+        if self.model.is_some() {
+            what.push_str(&format!(" {proposing:?}"));
+        }
+        what
     }
 
     /// The verdict on one fact.
@@ -319,7 +316,8 @@ impl Check {
         let (pool, selected) = self.select(fact, evidence, ledger).await?;
         let ablate = self.config.ablate;
         let features = &selected.features;
-        let confidence = if ablate.vote_confidence {
+        // Votes in the verifier's place were never calibrated.
+        let confidence = if ablate.vote_confidence || selected.unverified {
             features.vote_share.unwrap_or(features.score)
         } else if ablate.self_confidence {
             features.self_confidence.unwrap_or(features.score)
@@ -335,6 +333,8 @@ impl Check {
             None
         } else if selected.even {
             Some(AbstainReason::Conflict)
+        } else if selected.unverified && self.config.abstention.is_promise() {
+            Some(AbstainReason::NoPromise)
         } else {
             let low = self.withheld_for(confidence, facts, given);
             let at_odds = low == Some(AbstainReason::LowConfidence) && selected.conflict.is_some();
@@ -354,11 +354,13 @@ impl Check {
             reason,
             confidence: Probability::clamped(confidence),
             conflict: selected.conflict.is_some(),
+            unverified: selected.unverified,
             citations: citations(&pool, verdict, &selected),
         })
     }
 
-    fn confidence(&self, features: &Features) -> f64 {
+    /// The probability that a verdict is right.
+    pub(super) fn confidence(&self, features: &Features) -> f64 {
         if self.config.ablate.no_calibration {
             return features.score.clamp(0.0, 1.0);
         }
@@ -419,67 +421,6 @@ impl Check {
             ledger.trace.rule(STAGE, "same_entity", RuleOutcome::Failed, told);
         }
         guard
-    }
-
-    /// The verdict among the candidates of the language model, asked for in rounds; `None` when none can be used.
-    async fn proposed(
-        &self,
-        bench: &mut Bench<'_>,
-        model: &dyn LanguageModel,
-        ledger: &mut Ledger,
-    ) -> Result<Option<Selected>> {
-        let config = &self.config;
-        let most = if config.ablate.first_sample { 1 } else { config.candidates };
-        let mut all: Vec<Candidate> = Vec::new();
-        let mut last: Option<(Verdict, f64)> = None;
-        loop {
-            let size = if config.adaptive { ROUND } else { most };
-            let range = all.len()..(all.len() + size).min(most);
-            let asked = candidates::sample(bench.claim, bench.pool, range.clone(), model, config, ledger);
-            let mut new = match asked.await {
-                Ok(new) => new,
-                // What was answered before counts; only a model that never answers is an error.
-                Err(error) if all.iter().any(Candidate::is_valid) => {
-                    all.extend(range.map(|ix| Candidate::invalid(ix, format!("no reply: {error}"))));
-                    ledger.trace.note(candidates::STAGE, format!("a round failed: {error}"));
-                    return by_candidates(bench, &all, config, ledger).await;
-                }
-                Err(error) => return Err(error),
-            };
-            new.iter_mut().for_each(|candidate| without_foreign(candidate, bench));
-            all.append(&mut new);
-            let selected = by_candidates(bench, &all, config, ledger).await?;
-            let now = selected.as_ref().map(|s| (s.verdict, self.confidence(&s.features)));
-            let settled = match (last, now) {
-                (Some((before, was)), Some((verdict, is))) => before == verdict && (was - is).abs() < SETTLED,
-                _ => false,
-            };
-            let room = selected.as_ref().map_or(f64::INFINITY, |s| headroom(bench, s, config));
-            if all.len() >= most || room <= 0.0 || settled && room < OUTWEIGHS {
-                let invalid = all.iter().filter(|c| !c.is_valid()).count();
-                let told = format!("{} candidates, {invalid} of them not usable", all.len());
-                ledger.trace.note(candidates::STAGE, told);
-                for candidate in &all {
-                    ledger.trace.note(candidates::STAGE, candidate.told());
-                }
-                if selected.is_none() {
-                    let told = "no candidate can be used: the verdict is the verifier's alone";
-                    ledger.trace.note(candidates::STAGE, told.to_owned());
-                }
-                return Ok(selected);
-            }
-            last = now;
-        }
-    }
-}
-
-/// A candidate without citations of passages about somebody else; where no other is left it cannot be selected.
-fn without_foreign(candidate: &mut Candidate, bench: &Bench<'_>) {
-    let before = candidate.citations.len();
-    candidate.citations.retain(|at| !bench.is_foreign(*at));
-    let decisive = candidate.verdict != Some(Verdict::NotEnoughEvidence);
-    if before > 0 && candidate.citations.is_empty() && decisive && candidate.invalid.is_none() {
-        candidate.invalid = Some("what it cites is about somebody else".to_owned());
     }
 }
 

@@ -3,31 +3,42 @@
 
 use std::sync::LazyLock;
 
-use counterproof_core::{Error, OutputSchema, Result};
+use counterproof_core::{OutputSchema, Result};
 use counterproof_models::prompts::{Prompt, PromptSet, Rendered, Value};
-use counterproof_text::language::{Language, detect};
 use serde_json::json;
 
-type Loaded = LazyLock<Result<PromptSet>>;
+use crate::prompts::{Loaded, fill, prompt_set};
 
-static ZERO_SHOT: Loaded = LazyLock::new(|| {
-    PromptSet::new([
-        ("en", Prompt::parse("check/verdict.en", include_str!("prompts/verdict.en.txt"))?),
-        ("zh", Prompt::parse("check/verdict.zh", include_str!("prompts/verdict.zh.txt"))?),
-    ])
-});
+static ZERO_SHOT: Loaded = prompt_set!("check", "verdict");
 
 static THREE_SHOT: Loaded = LazyLock::new(|| {
     let shots = Prompt::parse("check/verdict_shots.en", include_str!("prompts/verdict_shots.en.txt"))?;
     PromptSet::new([("en", shots)])
 });
 
+static LABEL: Loaded = prompt_set!("check", "label");
+
+/// What follows the [`label`] prompt: for supported, refuted and not enough evidence.
+const ENGLISH_ENDS: [&str; 3] = [" true", " false", " not told"];
+const CHINESE_ENDS: [&str; 3] = ["真的", "假的", "没有说明的"];
+
 /// Asks for label, citations, rationale and confidence.
 pub(super) fn verdict(claim: &str, passages: &[(&str, &str)], few_shot: bool) -> Result<Rendered> {
     let set = if few_shot { &THREE_SHOT } else { &ZERO_SHOT };
-    let set = set.as_ref().map_err(|e| Error::failed("reading a prompt", e))?;
-    let language = if detect(claim) == Language::Chinese { "zh" } else { "en" };
-    set.get(language).render(&[("claim", Value::Line(claim)), ("passages", Value::Passages(passages))])
+    fill(set, claim, &[("claim", Value::Line(claim)), ("passages", Value::Passages(passages))])
+}
+
+/// A prompt that breaks off before the label, and how it goes on for supported, refuted and not enough evidence.
+/// `language_of` is the text whose language it is written in.
+pub(super) fn label(
+    claim: &str,
+    evidence: &[(&str, &str)],
+    language_of: &str,
+) -> Result<(Rendered, [&'static str; 3])> {
+    let slots = [("claim", Value::Line(claim)), ("evidence", Value::Passages(evidence))];
+    let rendered = fill(&LABEL, language_of, &slots)?;
+    let chinese = crate::prompts::language_of(language_of) == "zh";
+    Ok((rendered, if chinese { CHINESE_ENDS } else { ENGLISH_ENDS }))
 }
 
 /// The form of the reply.

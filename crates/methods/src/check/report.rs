@@ -70,6 +70,10 @@ pub struct PartReport {
     pub confidence: Probability,
     /// Whether some passages support the fact while others speak against it.
     pub conflict: bool,
+    /// Whether the verifier could not be asked, so that the verdict is the language model's majority and its confidence the
+    /// share of votes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unverified: bool,
     /// The words that it rests on; in a conflict those of both sides.
     pub citations: Vec<Cited>,
 }
@@ -140,6 +144,7 @@ pub(super) fn whole(claim: &str, parts: &[PartReport]) -> PartReport {
         reason,
         confidence: Probability::clamped(confidence),
         conflict: parts.iter().any(|p| p.conflict),
+        unverified: parts.iter().any(|p| p.unverified),
         citations,
     }
 }
@@ -156,6 +161,7 @@ mod tests {
             reason: None,
             confidence: Probability::clamped(confidence),
             conflict: false,
+            unverified: false,
             citations: Vec::new(),
         }
     }

@@ -48,6 +48,8 @@ pub(super) struct Selected {
     pub(super) conflict: Option<(Piece, Piece)>,
     /// Whether these two are about as strong, so that nothing is settled.
     pub(super) even: bool,
+    /// Whether the verifier could not be asked.
+    pub(super) unverified: bool,
     /// What the confidence is made of.
     pub(super) features: Features,
 }
@@ -410,7 +412,7 @@ fn selected(bench: &Bench<'_>, chosen: Chosen, config: &CheckConfig) -> Selected
         verdict: Some(verdict),
         ..generation
     };
-    Selected { verdict, cited, conflict, even, features }
+    Selected { verdict, cited, conflict, even, unverified: false, features }
 }
 
 /// The words of the passages cited, or of the best passage where none is.
@@ -443,7 +445,7 @@ fn lacking(words: &[String], held: &HashSet<String>) -> Option<f64> {
     (!words.is_empty()).then(|| words.iter().filter(|w| !held.contains(*w)).count() as f64)
 }
 
-fn entropy(shares: [f64; 3]) -> f64 {
+pub(super) fn entropy(shares: [f64; 3]) -> f64 {
     shares.iter().filter(|p| **p > 0.0).map(|p| -p * p.ln()).sum()
 }
 

@@ -11,8 +11,8 @@ use counterproof_text::statement::{joined_premise, premise};
 use counterproof_text::tokens::content_tokens;
 
 use super::config::{CheckConfig, Joining, Scoring};
-use super::pool::{Entry, Pool};
 use crate::ledger::{Ledger, Stated};
+use crate::pool::{Entry, Pool};
 
 pub(super) const STAGE: &str = "verify";
 
@@ -185,20 +185,11 @@ impl<'a> Bench<'a> {
 
     /// Which sentences of these passages to judge, in the order of the pool.
     fn most_alike(&self, passages: &[usize]) -> Vec<(usize, ByteSpan)> {
-        let claimed: HashSet<String> = content_tokens(self.claim).into_iter().collect();
         let mut found: Vec<(bool, usize, usize, ByteSpan)> = Vec::new();
         let mut seen: HashSet<usize> = self.sentences.keys().copied().collect();
         for at in passages.iter().copied().filter(|at| !self.is_foreign(*at)) {
             let Some(entry) = self.pool.get(at).filter(|_| seen.insert(at)) else { continue };
-            let title: HashSet<String> = content_tokens(&entry.passage.title).into_iter().collect();
-            let shared = |span: &ByteSpan| {
-                let words: HashSet<String> =
-                    content_tokens(span.slice(&entry.passage.text).unwrap_or_default()).into_iter().collect();
-                claimed.iter().filter(|w| words.contains(*w) || title.contains(*w)).count()
-            };
-            let speaks = |span: &&ByteSpan| !self.guard.silences(entry, **span);
-            let own: Vec<(usize, ByteSpan)> =
-                entry.sentences.iter().filter(speaks).map(|s| (shared(s), *s)).collect();
+            let own = self.alike(entry);
             let best = own.iter().map(|(shared, _)| *shared).max();
             let first = own.iter().position(|(shared, _)| Some(*shared) == best);
             found.extend(own.into_iter().enumerate().map(|(i, (n, span))| (Some(i) == first, at, n, span)));
@@ -208,6 +199,30 @@ impl<'a> Bench<'a> {
         found.truncate(self.config.max_sentences.max(firsts.min(MOST_PASSAGES)));
         found.sort_by_key(|(_, at, _, span)| (*at, *span));
         found.into_iter().map(|(_, at, _, span)| (at, span)).collect()
+    }
+
+    /// The sentences of a passage that may speak of the claim, with how many of its words each has, or its title.
+    fn alike(&self, entry: &Entry) -> Vec<(usize, ByteSpan)> {
+        let claimed: HashSet<String> = content_tokens(self.claim).into_iter().collect();
+        let title: HashSet<String> = content_tokens(&entry.passage.title).into_iter().collect();
+        let shared = |span: &ByteSpan| {
+            let words: HashSet<String> =
+                content_tokens(span.slice(&entry.passage.text).unwrap_or_default()).into_iter().collect();
+            claimed.iter().filter(|w| words.contains(*w) || title.contains(*w)).count()
+        };
+        let speaks = |span: &&ByteSpan| !self.guard.silences(entry, **span);
+        entry.sentences.iter().filter(speaks).map(|s| (shared(s), *s)).collect()
+    }
+
+    /// The sentence of each of these passages that shares most with the claim, not judged.
+    pub(super) fn unjudged(&self, passages: &[usize]) -> Vec<Piece> {
+        let best = |passage: &usize| {
+            let own = self.alike(self.pool.get(*passage)?);
+            let (_, span) =
+                own.into_iter().max_by_key(|(shared, span)| (*shared, std::cmp::Reverse(*span)))?;
+            Some(Piece { passage: *passage, span, nli: Nli::NEUTRAL })
+        };
+        passages.iter().filter_map(best).collect()
     }
 
     /// What the sentences of a passage say. Nothing where it is about somebody else.

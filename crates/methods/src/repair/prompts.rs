@@ -1,42 +1,16 @@
 //! The prompts of this method: files beside this one, each in English and in Chinese, chosen by the language of the
 //! question.
 
-use std::sync::LazyLock;
-
 use counterproof_core::{QuestionType, Result};
-use counterproof_models::prompts::{Prompt, PromptSet, Rendered, Value};
+use counterproof_models::prompts::{Rendered, Value};
 use counterproof_text::language::{Language, detect};
 
 use super::Pool;
+use crate::prompts::{Loaded, fill, prompt_set};
 
-macro_rules! prompt_set {
-    ($name:literal) => {
-        LazyLock::new(|| {
-            PromptSet::new([
-                (
-                    "en",
-                    Prompt::parse(
-                        concat!("repair/", $name, ".en"),
-                        include_str!(concat!("prompts/", $name, ".en.txt")),
-                    )?,
-                ),
-                (
-                    "zh",
-                    Prompt::parse(
-                        concat!("repair/", $name, ".zh"),
-                        include_str!(concat!("prompts/", $name, ".zh.txt")),
-                    )?,
-                ),
-            ])
-        })
-    };
-}
-
-type Loaded = LazyLock<Result<PromptSet>>;
-
-static DRAFT: Loaded = prompt_set!("draft");
-static GATE: Loaded = prompt_set!("gate");
-static SCORE: Loaded = prompt_set!("score");
+static DRAFT: Loaded = prompt_set!("repair", "draft");
+static GATE: Loaded = prompt_set!("repair", "gate");
+static SCORE: Loaded = prompt_set!("repair", "score");
 
 /// Asks for the shortest answer from the passages.
 pub(super) fn draft(question: &str, pool: &Pool, max_tokens: usize) -> Result<Rendered> {
@@ -76,14 +50,6 @@ pub(super) fn score(question: &str, evidence: &[(String, String)]) -> Result<Ren
         question,
         &[("question", Value::Line(question)), ("evidence", Value::Passages(&pairs(evidence)))],
     )
-}
-
-fn fill(set: &Loaded, question: &str, values: &[(&str, Value<'_>)]) -> Result<Rendered> {
-    let language = if detect(question) == Language::Chinese { "zh" } else { "en" };
-    match &**set {
-        Ok(set) => set.get(language).render(values),
-        Err(error) => Err(error.clone()),
-    }
 }
 
 fn pairs(passages: &[(String, String)]) -> Vec<(&str, &str)> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use counterproof_core::{Entailment, Question, Result, RuleOutcome};
-use counterproof_text::sentences::sentences;
+use counterproof_text::sentences::with_neighbours;
 use counterproof_text::statement::statement;
 use serde::{Deserialize, Serialize};
 
@@ -42,7 +42,7 @@ pub(super) async fn stands(
     ledger: &mut Ledger,
 ) -> Result<bool> {
     let Some(passage) = pool.get(located.passage) else { return Ok(true) };
-    let Some(evidence) = around(&passage.text, located.span.start()) else { return Ok(true) };
+    let Some(evidence) = with_neighbours(&passage.text, located.span.start()) else { return Ok(true) };
     let evidence =
         if passage.title.is_empty() { evidence.to_owned() } else { format!("{}. {evidence}", passage.title) };
     let claim = statement(&question.text, answer);
@@ -61,13 +61,4 @@ pub(super) async fn stands(
         ),
     );
     Ok(stands)
-}
-
-/// The sentence at a byte with its neighbours.
-pub(super) fn around(text: &str, at: usize) -> Option<&str> {
-    let all = sentences(text);
-    let at = all.iter().position(|s| at < s.end())?;
-    let first = all.get(at.saturating_sub(1))?.start();
-    let last = all.get((at + 1).min(all.len() - 1))?.end();
-    Some(text.get(first..last)?.trim())
 }

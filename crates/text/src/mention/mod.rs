@@ -83,7 +83,9 @@ pub fn narrowed(words: &str, wanted: QuestionType) -> Option<&str> {
         (QuestionType::Year, [first, ..]) => text(first),
         (QuestionType::Year | QuestionType::When | QuestionType::Number, []) => None,
         (QuestionType::Who | QuestionType::Where, []) if names::are_peoples(words) => None,
-        (QuestionType::Who, [.., last]) if described(words, last.span) => text(last),
+        (QuestionType::Who, [.., last]) if described(words, last.span) || titled(words, last.span) => {
+            text(last)
+        }
         _ => Some(words),
     }
 }
@@ -100,6 +102,19 @@ fn described(words: &str, name: ByteSpan) -> bool {
     let before = words.get(..name.start()).unwrap_or_default().trim_end();
     let descriptive = before.trim_start_matches("the ").starts_with(char::is_lowercase);
     ends && descriptive && before.matches(',').count() == 1 && before.ends_with(',')
+}
+
+/// Whether the words are a name after what it is, in small letters and without an article: "American rock band Boys Like Girls".
+fn titled(words: &str, name: ByteSpan) -> bool {
+    // Words that stand within names, so that what follows is a part of one: "Friends of the Earth".
+    const INNER: [&str; 20] = [
+        "of", "the", "and", "or", "de", "la", "le", "du", "del", "der", "den", "von", "van", "da", "di",
+        "in", "for", "to", "by", "with",
+    ];
+    let ends = words.get(name.end()..).is_some_and(|rest| !rest.chars().any(char::is_alphanumeric));
+    let before = words.get(..name.start()).unwrap_or_default();
+    let last = before.split_whitespace().next_back().unwrap_or_default();
+    ends && last.chars().all(char::is_lowercase) && !last.is_empty() && !INNER.contains(&last)
 }
 
 /// Orders the spans and keeps each wording once.

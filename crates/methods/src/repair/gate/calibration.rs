@@ -43,12 +43,6 @@ pub struct CalibrationRow {
 /// The version of the file's form.
 const SCHEMA: u32 = 1;
 
-/// Log-odds of a probability, held within what single precision can tell apart from certainty.
-pub(super) fn logit(p: f64) -> f64 {
-    let p = p.clamp(1e-4, 1.0 - 1e-4);
-    (p / (1.0 - p)).ln()
-}
-
 /// A logistic model over [`FEATURES`], and what it said where the draft was right.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -17,17 +17,18 @@ use counterproof_core::{
 };
 use counterproof_text::answer::clean_answer;
 use counterproof_text::mention::narrowed;
+use counterproof_text::sentences::with_neighbours;
 use counterproof_text::statement::statement;
 use serde::Serialize;
 
 use super::alternatives::{Alternative, EvidenceSentence, Gathered, gather, sentence_at};
-use super::calibration::{FEATURES, GateCalibration, logit};
+use super::calibration::{FEATURES, GateCalibration};
 use super::{Gate, GateCase, Ruling};
 use crate::ledger::{Ledger, Stated, elapsed_ms};
 use crate::repair::locate::EvidenceRef;
 use crate::repair::rules::{Proposal, means_the_same};
-use crate::repair::veto::around;
 use crate::repair::{Pool, RepairConfig};
+use crate::weighing::logit;
 
 const STAGE: &str = "gate";
 
@@ -387,7 +388,7 @@ impl Windows {
 /// The sentence before, the sentence, and the one after it.
 fn window(case: &GateCase<'_>, sentence: EvidenceSentence) -> Option<String> {
     let passage = case.pool.get(sentence.passage)?;
-    let text = around(&passage.text, sentence.span.start())?;
+    let text = with_neighbours(&passage.text, sentence.span.start())?;
     if passage.title.is_empty() { Some(text.to_owned()) } else { Some(format!("{}. {text}", passage.title)) }
 }
 

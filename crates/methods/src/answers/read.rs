@@ -1,0 +1,319 @@
+//! Reading: every passage by itself, whatever the others say.
+
+use std::time::Instant;
+
+use counterproof_core::{
+    ByteSpan, Completion, CompletionRequest, Event, LanguageModel, QuestionType, Result, Sampling, Score,
+    SpanReader, StageCost,
+};
+use counterproof_models::prompts::Rendered;
+use counterproof_models::reply::split_reasoning;
+use counterproof_text::answer::clean_answer;
+use counterproof_text::listing::{items, siblings};
+use counterproof_text::mention::narrowed;
+
+use super::candidates::Mention;
+use super::config::AnswersConfig;
+use super::prompts;
+use crate::ledger::{Ledger, elapsed_ms};
+use crate::pool::Pool;
+
+pub(super) const STAGE: &str = "read";
+
+/// The best spans of a reading that a trace keeps.
+const TRACED_SPANS: usize = 12;
+
+/// Tokens that the answers of one passage may take.
+const MAX_TOKENS: u32 = 256;
+
+/// What a reader finds in the passages.
+///
+/// # Errors
+/// The reader's.
+pub(super) async fn by_reader(
+    question: &str,
+    wanted: QuestionType,
+    pool: &Pool,
+    reader: &dyn SpanReader,
+    config: &AnswersConfig,
+    ledger: &mut Ledger,
+) -> Result<Vec<Mention>> {
+    let texts: Vec<&str> = pool.entries().iter().map(|e| e.passage.text.as_str()).collect();
+    if texts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let start = Instant::now();
+    let readings = reader.read(question, &texts).await?;
+    let mut traced = Vec::new();
+    let mut mentions = Vec::new();
+    for (passage, (reading, entry)) in readings.iter().zip(pool.entries()).enumerate() {
+        let text = entry.passage.text.as_str();
+        let mut own: Vec<Mention> = Vec::new();
+        for span in &reading.spans {
+            let margin = span.score.get() - reading.no_answer.get();
+            let Some(words) = span.span.slice(text).filter(|_| margin >= config.min_margin) else { continue };
+            traced.push((entry.passage.id.clone(), words.to_owned(), Score::new(margin)));
+            for (item, listed) in items_at(text, span.span, words, wanted, config) {
+                push(&mut own, passage, item, (Some(margin), listed), config);
+            }
+        }
+        mentions.append(&mut own);
+    }
+    let wall_ms = elapsed_ms(start);
+    traced.sort_by(|a, b| b.2.get().total_cmp(&a.2.get()));
+    traced.truncate(TRACED_SPANS);
+    ledger.cost.add(STAGE, StageCost { wall_ms, ..StageCost::default() });
+    let model = reader.identity().to_owned();
+    ledger.trace.push(Event::Read { stage: STAGE.to_owned(), model, spans: traced, wall_ms });
+    Ok(mentions)
+}
+
+/// What was read at a place: the items of a list by themselves, and with one of them the others that stand beside it, for
+/// which the flag is set.
+fn items_at(
+    text: &str,
+    span: ByteSpan,
+    words: &str,
+    wanted: QuestionType,
+    config: &AnswersConfig,
+) -> Vec<((String, ByteSpan), bool)> {
+    let one = |at: ByteSpan| answer_in(at.slice(text)?, at, wanted);
+    if config.ablate.no_lists {
+        return one(span).map(|item| (item, false)).into_iter().collect();
+    }
+    let inner = |at: ByteSpan| ByteSpan::new(span.start() + at.start(), span.start() + at.end());
+    let own: Vec<(String, ByteSpan)> = match items(words) {
+        Some(parts) => parts.into_iter().filter_map(inner).filter_map(one).collect(),
+        None => one(span).into_iter().collect(),
+    };
+    let beside = own.first().map(|(_, at)| siblings(text, *at)).unwrap_or_default();
+    let beside = beside.into_iter().filter_map(one).map(|item| (item, true));
+    own.iter().cloned().map(|item| (item, false)).chain(beside).collect()
+}
+
+/// The answer of the kind asked for within the words that were read, and where it stands.
+fn answer_in(words: &str, span: ByteSpan, wanted: QuestionType) -> Option<(String, ByteSpan)> {
+    let inner = narrowed(words, wanted)?;
+    let at = span.start() + (inner.as_ptr() as usize).checked_sub(words.as_ptr() as usize)?;
+    let surface = clean_answer(inner);
+    (!surface.is_empty()).then_some((surface, ByteSpan::new(at, at + inner.len())?))
+}
+
+fn push(
+    own: &mut Vec<Mention>,
+    passage: usize,
+    (surface, span): (String, ByteSpan),
+    (margin, listed): (Option<f64>, bool),
+    config: &AnswersConfig,
+) {
+    if own.iter().any(|m| m.span.is_some_and(|s| s.overlaps(span))) || !fits(&surface, config) {
+        return;
+    }
+    let place = own.len();
+    own.push(Mention { passage, surface, span: Some(span), margin, place, listed });
+}
+
+fn fits(surface: &str, config: &AnswersConfig) -> bool {
+    let words = surface.split_whitespace().count();
+    words <= config.max_answer_words && surface.chars().count() <= config.max_answer_words * 20
+}
+
+/// What a language model lists for each passage, a call each, `budget` calls at most. A passage that fails is noted and does
+/// not stop the others.
+///
+/// # Errors
+/// The model's, where it answered for no passage at all.
+pub(super) async fn by_model(
+    question: &str,
+    pool: &Pool,
+    model: &dyn LanguageModel,
+    config: &AnswersConfig,
+    budget: usize,
+    ledger: &mut Ledger,
+) -> Result<Vec<Mention>> {
+    let shown = pool.shown(pool.entries().len(), config.max_passage_tokens);
+    let requests: Vec<CompletionRequest> = shown
+        .iter()
+        .take(budget)
+        .map(|(title, text)| Ok(request(STAGE, prompts::read(question, (title, text))?, MAX_TOKENS)))
+        .collect::<Result<_>>()?;
+    if requests.len() < shown.len() {
+        let left = shown.len() - requests.len();
+        ledger.trace.note(STAGE, format!("{left} passages were not read: the budget of calls is spent"));
+    }
+    let replies = ledger.complete_all(model, requests).await;
+    if let Some(Err(error)) = replies.first()
+        && replies.iter().all(Result::is_err)
+    {
+        return Err(error.clone());
+    }
+    let mut mentions = Vec::new();
+    for (passage, (reply, (title, text))) in replies.iter().zip(&shown).enumerate() {
+        let Ok(reply) = reply else { continue };
+        for (place, surface) in lines(reply, &[title, text], config).into_iter().enumerate() {
+            let span = pool.get(passage).and_then(|entry| find(&entry.passage.text, &surface));
+            mentions.push(Mention { passage, surface, span, margin: None, place, listed: false });
+        }
+    }
+    Ok(mentions)
+}
+
+/// What a language model lists for the best passages at once, or, with none, from memory.
+///
+/// # Errors
+/// The model's.
+pub(super) async fn at_once(
+    question: &str,
+    pool: &Pool,
+    model: &dyn LanguageModel,
+    config: &AnswersConfig,
+    ledger: &mut Ledger,
+) -> Result<Vec<Mention>> {
+    let from_memory = config.ablate.parametric_only;
+    let most = (config.max_context_tokens / config.max_passage_tokens.max(1)).max(1);
+    let shown = pool.shown(if from_memory { 0 } else { most }, config.max_passage_tokens);
+    let passages: Vec<(&str, &str)> = shown.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
+    let rendered = match from_memory {
+        true => prompts::closed_book(question)?,
+        false => prompts::read_all(question, &passages)?,
+    };
+    let reply = ledger.complete(model, request(STAGE, rendered, 2 * MAX_TOKENS)).await?;
+    let given: Vec<&str> = passages.iter().flat_map(|(title, text)| [*title, *text]).collect();
+    let listed = lines(&reply, &given, config).into_iter().enumerate();
+    let mention = |(place, surface): (usize, String)| {
+        // What the model remembers stands in no passage; what it read stands in the first that holds it.
+        let held = pool
+            .entries()
+            .iter()
+            .take(shown.len())
+            .enumerate()
+            .find_map(|(at, e)| Some((at, find(&e.passage.text, &surface)?)));
+        let (passage, span) = held.map_or((0, None), |(at, span)| (at, Some(span)));
+        Mention { passage, surface, span, margin: None, place, listed: false }
+    };
+    Ok(listed.map(mention).collect())
+}
+
+/// A request without chance.
+pub(super) fn request(stage: &str, rendered: Rendered, max_tokens: u32) -> CompletionRequest {
+    CompletionRequest {
+        stage: stage.to_owned(),
+        messages: rendered.messages,
+        sampling: Sampling { temperature: Some(0.0), max_tokens: Some(max_tokens), ..Sampling::default() },
+        schema: None,
+        logprobs: false,
+        prompt: Some(rendered.prompt),
+    }
+}
+
+/// The answers in a reply, one a line (RI²VER, stage 1.3). A line that only repeats a whole passage is none.
+fn lines(reply: &Completion, given: &[&str], config: &AnswersConfig) -> Vec<String> {
+    let (_, text) = split_reasoning(&reply.text);
+    let quoted =
+        |line: &str| line.split_whitespace().count() > 3 && given.iter().any(|g| g.trim() == line.trim());
+    let mut found: Vec<String> = Vec::new();
+    for line in text.lines().filter(|line| !quoted(line)) {
+        // Names hold commas and "and", so only a semicolon parts two answers of one line.
+        for part in line.split(';') {
+            let answer = clean_answer(without_bullet(part));
+            let none = is_none(&answer) || answer.ends_with(['?', '？', ':', '：']);
+            if !none && fits(&answer, config) && !found.contains(&answer) {
+                found.push(answer);
+            }
+        }
+    }
+    found
+}
+
+/// A line without its bullet or number.
+fn without_bullet(line: &str) -> &str {
+    let line = line.trim().trim_start_matches(['-', '*', '•', '–', '·']).trim_start();
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, rest) = line.split_at(digits);
+    match rest.strip_prefix(['.', ')', ':']) {
+        // "1. Heat" is numbered; "1.5" is a number, and so is a line that holds nothing else.
+        Some(after) if !number.is_empty() && digits <= 3 && after.starts_with(char::is_whitespace) => {
+            after.trim()
+        }
+        _ => line,
+    }
+}
+
+fn is_none(answer: &str) -> bool {
+    let bare: String = answer.chars().filter(|c| c.is_alphanumeric() || c.is_whitespace()).collect();
+    let bare = bare.trim().to_lowercase();
+    const NONE: [&str; 12] = [
+        "",
+        "none",
+        "no answer",
+        "no answers",
+        "n a",
+        "na",
+        "nothing",
+        "unknown",
+        "not mentioned",
+        "none of them",
+        "no answer found",
+        "无",
+    ];
+    NONE.contains(&bare.as_str()) || bare.starts_with("none ") || bare.starts_with("the passage ")
+}
+
+/// Where a text holds words, whatever their case.
+pub(super) fn find(text: &str, words: &str) -> Option<ByteSpan> {
+    if words.is_empty() {
+        return None;
+    }
+    let exact = text.find(words);
+    // Lower-casing may move bytes, so a folded match counts only where it keeps every length.
+    let folded = || {
+        let (lower, wanted) = (text.to_lowercase(), words.to_lowercase());
+        (lower.len() == text.len()).then(|| lower.find(&wanted)).flatten()
+    };
+    let at = exact.or_else(folded)?;
+    let span = ByteSpan::new(at, at + words.len())?;
+    span.slice(text).map(|_| span)
+}
+
+#[cfg(test)]
+mod tests {
+    use counterproof_core::{FinishReason, Usage};
+
+    use super::*;
+
+    fn of(text: &str) -> Vec<String> {
+        let reply = Completion {
+            text: text.to_owned(),
+            reasoning: None,
+            usage: Usage::default(),
+            finish: FinishReason::Stop,
+            tokens: None,
+            model: "m".to_owned(),
+            cached: false,
+        };
+        lines(&reply, &["A long passage that says something."], &AnswersConfig::default())
+    }
+
+    #[test]
+    fn answers_are_read_line_by_line() {
+        assert_eq!(
+            of("1. Heat\n- \"Wounded Man\"\n* **Mai, the Psychic Girl**\n"),
+            ["Heat", "Wounded Man", "Mai, the Psychic Girl"]
+        );
+        assert_eq!(of("Crosby, Stills and Nash; Heat"), ["Crosby, Stills and Nash", "Heat"]);
+        assert_eq!(of("1984\n1.5 million\n3"), ["1984", "1.5 million", "3"]);
+        for nothing in ["NONE", "None.", "- none", "", "The passage does not say.", "Which film is meant?"] {
+            assert!(of(nothing).is_empty(), "{nothing}");
+        }
+        assert!(of("A long passage that says something.").is_empty(), "it only repeats the passage");
+        let long = "one two three four five six seven eight nine ten eleven twelve thirteen";
+        assert!(of(long).is_empty());
+    }
+
+    #[test]
+    fn words_are_found_whatever_their_case() {
+        assert_eq!(find("In the Heat of", "heat").map(|s| s.start()), Some(7));
+        assert_eq!(find("İstanbul is large", "LARGE"), None, "its lower case has another length");
+        assert_eq!(find("x", ""), None);
+    }
+}
