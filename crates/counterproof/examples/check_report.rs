@@ -50,6 +50,8 @@ struct Item {
     group: String,
     /// The titles of the gold pages.
     pages: Vec<String>,
+    /// The gold sentences, without what spacing and punctuation make different.
+    sentences: Vec<String>,
 }
 
 /// What was said of it.
@@ -61,6 +63,12 @@ struct Said {
     group: String,
     given: bool,
     found: Option<bool>,
+    /// Whether a passage that holds a gold sentence was found.
+    sentence: Option<bool>,
+}
+
+fn letters(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 impl Said {
@@ -99,6 +107,7 @@ fn given(examples: &[PairExample], set: &str) -> Vec<Item> {
             truth,
             group: e.group.clone(),
             pages: Vec::new(),
+            sentences: Vec::new(),
         })
     };
     examples.iter().filter_map(item).collect()
@@ -115,15 +124,27 @@ async fn said(items: Vec<Item>, check: &Check, retriever: Option<&Arc<dyn Retrie
                 (Verdict::NotEnoughEvidence, Features::default())
             }
         };
-        let found = match retriever.filter(|_| evidence.is_none() && !item.pages.is_empty()) {
+        let (found, sentence) = match retriever.filter(|_| evidence.is_none() && !item.pages.is_empty()) {
             Some(retriever) => {
                 let hits = retriever.search(&item.claim, check.config().k).await.unwrap();
-                Some(hits.iter().any(|h| item.pages.contains(&h.passage.title)))
+                let page = hits.iter().any(|h| item.pages.contains(&h.passage.title));
+                let texts: Vec<String> = hits.iter().map(|h| letters(&h.passage.text)).collect();
+                let holds = |s: &String| !s.is_empty() && texts.iter().any(|text| text.contains(s.as_str()));
+                (Some(page), Some(item.sentences.iter().any(holds)))
             }
-            None => None,
+            None => (None, None),
         };
         let given = evidence.is_some();
-        Said { set: item.set, truth: item.truth, verdict, features, group: item.group, given, found }
+        Said {
+            set: item.set,
+            truth: item.truth,
+            verdict,
+            features,
+            group: item.group,
+            given,
+            found,
+            sentence,
+        }
     };
     // Several at a time, so that no core waits for another claim's last pair.
     futures::stream::iter(items).map(one).buffered(8).collect().await
@@ -183,6 +204,7 @@ async fn main() {
                 },
                 group: Key::of(&row.claim).to_string(),
                 pages: row.evidence.iter().flatten().map(|e| e.title.clone()).collect(),
+                sentences: row.evidence.iter().flatten().map(|e| letters(&e.text)).collect(),
             })
             .collect()
     };
@@ -221,7 +243,7 @@ fn write(side: &str, rows: &[Said], fitted_for: &str) {
         let values: BTreeMap<&str, Option<f64>> = FEATURES.into_iter().zip(row.features.values()).collect();
         let json = serde_json::json!({
             "side": side, "set": row.set, "truth": row.truth, "verdict": row.verdict, "group": row.group,
-            "found": row.found, "fitted_for": fitted_for, "features": values,
+            "found": row.found, "sentence": row.sentence, "fitted_for": fitted_for, "features": values,
         });
         writeln!(out, "{json}").unwrap();
     }
@@ -243,6 +265,7 @@ fn from_rows(file: &str) {
             verdict: verdict("verdict"),
             group: row["group"].as_str().unwrap().to_owned(),
             found: row["found"].as_bool(),
+            sentence: row["sentence"].as_bool(),
             features: Features {
                 score: known("score").unwrap(),
                 support: known("support").unwrap(),
@@ -328,9 +351,9 @@ fn by_set(rows: &[Said]) -> BTreeMap<&str, Vec<&Said>> {
 
 fn verdicts(rows: &[Said]) {
     println!(
-        "\n| set | n | majority | accuracy (95 %) | macro-F1 (95 %) | supported or refuted, where it is one of them | gold page found |"
+        "\n| set | n | majority | accuracy (95 %) | macro-F1 (95 %) | supported or refuted, where it is one of them | gold page found | gold sentence found |"
     );
-    println!("|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|");
     for (set, rows) in by_set(rows) {
         let pairs: Vec<(Verdict, Verdict)> = rows.iter().map(|r| (r.verdict, r.truth)).collect();
         let f1 = |pairs: &[(Verdict, Verdict)]| ConfusionMatrix::of(&[], pairs).macro_f1();
@@ -349,10 +372,14 @@ fn verdicts(rows: &[Said]) {
             .map(|r| (r.features.support > r.features.refutation) == (r.truth == Verdict::Supported))
             .collect();
         let two_way = decisive.iter().filter(|x| **x).count();
-        let found: Vec<bool> = rows.iter().filter_map(|r| r.found).collect();
-        let hits = found.iter().filter(|x| **x).count();
-        let told = wilson(hits as u64, found.len() as u64)
-            .map_or_else(|| "-".to_owned(), |_| format!("{:.3}", hits as f64 / found.len() as f64));
+        let share = |of: fn(&Said) -> Option<bool>| {
+            let known: Vec<bool> = rows.iter().filter_map(|r| of(r)).collect();
+            match known.len() {
+                0 => "-".to_owned(),
+                n => format!("{:.3}", known.iter().filter(|x| **x).count() as f64 / n as f64),
+            }
+        };
+        let told = format!("{} | {}", share(|r| r.found), share(|r| r.sentence));
         println!(
             "| {set} | {} | {:.3} | {:.3} ({:.3}-{:.3}) | {:.3} ({:.3}-{:.3}) | {:.3} | {told} |",
             rows.len(),

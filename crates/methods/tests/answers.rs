@@ -291,6 +291,22 @@ async fn several_are_asked_about_in_one_call_and_a_missing_one_again() {
 }
 
 #[tokio::test]
+async fn a_small_local_model_scores_its_verdicts_and_what_it_leans_to_is_taken_off() {
+    let config = AnswersConfig { threshold: Some(0.5), unsure: Some((0.0, 1.0)), ..AnswersConfig::default() };
+    let (answers, _) = cascade(config);
+    let model = ScriptedModel::new(|_: &CompletionRequest| Script::Reply("hm".to_owned()));
+    // It always rather says no, and least so of Beta.
+    let model = Arc::new(model.scoring(|request| {
+        let text = &request.messages.last().unwrap().content;
+        let beta = if text.contains("Possible answer: Beta") { 6.0 } else { 0.0 };
+        vec![-9.0 + beta, -1.0]
+    }));
+    let report = answers.with_model(model).answers(&Question::new(QUESTION)).await.unwrap();
+    assert_eq!(found(&report), [("Beta Bell", 1), ("Alpha Ames", 2)]);
+    assert_eq!(report.cost.total.model_calls, 1 + 3, "what it leans to, and each candidate");
+}
+
+#[tokio::test]
 async fn what_cannot_be_done_is_said() {
     let (answers, _) = cascade(AnswersConfig { course: Course::Faithful, ..AnswersConfig::default() });
     let error = answers.answers(&Question::new(QUESTION)).await.unwrap_err();

@@ -6,7 +6,7 @@ pub(crate) mod check;
 use std::fmt::Write;
 
 use counterproof::methods::repair::{Decision, Estimate, Reason, RepairReport};
-use counterproof::{Citation, Event, Hit, RuleOutcome, StageCost, Trace};
+use counterproof::{Citation, Event, Hit, RuleOutcome, StageCost, Trace, TracedHit};
 
 use crate::style::{BAD, BOLD, DIM, GOOD, paint};
 
@@ -139,7 +139,11 @@ pub(crate) fn trace(trace: &Trace) -> String {
                 let found = match error {
                     Some(error) => paint(BAD, &plain(&error.message)),
                     None => {
-                        let titles: Vec<String> = hits.iter().map(|h| plain(&h.title)).collect();
+                        let name = |h: &TracedHit| match h.title.is_empty() {
+                            true => format!("[{}]", plain(h.passage.as_str())),
+                            false => plain(&h.title),
+                        };
+                        let titles: Vec<String> = hits.iter().map(name).collect();
                         let colon = if titles.is_empty() { "" } else { ": " };
                         format!("{}{colon}{}", count(hits.len() as u64, "passage"), titles.join("; "))
                     }

@@ -1,6 +1,6 @@
 //! The steps in their order. Everything with a meaning of its own lives in the modules beside this one.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use counterproof_core::{
     Citation, Entailment, Error, Event, LanguageModel, Limits, Passage, Probability, Question, Result,
@@ -18,6 +18,7 @@ use super::verify::{self, By, Case, Said};
 use super::weigh::{AnswersCalibration, Evidence};
 use crate::ledger::{Ledger, Search};
 use crate::pool::Pool;
+use crate::prompts::language_of;
 use crate::weighing::logit;
 
 const RETRIEVE: &str = "retrieve";
@@ -64,6 +65,8 @@ pub struct Answers {
     model: Option<Arc<dyn LanguageModel>>,
     config: AnswersConfig,
     limits: Limits,
+    /// How far the model leans to yes, in each language that it was asked in.
+    leans: Arc<[OnceLock<f64>; 2]>,
 }
 
 /// What became of a candidate.
@@ -82,7 +85,8 @@ impl Answers {
         config: AnswersConfig,
     ) -> Self {
         let encoders = Some(Encoders { reader, verifier, calibration: calibration.into() });
-        Self { retriever, encoders, model: None, config, limits: Limits::default() }
+        let leans = Arc::default();
+        Self { retriever, encoders, model: None, config, limits: Limits::default(), leans }
     }
 
     /// A search by a language model alone, in the paper's form.
@@ -92,14 +96,15 @@ impl Answers {
         config: AnswersConfig,
     ) -> Self {
         let config = AnswersConfig { course: Course::Faithful, ..config };
-        Self { retriever, encoders: None, model: Some(model), config, limits: Limits::default() }
+        let (limits, leans) = (Limits::default(), Arc::default());
+        Self { retriever, encoders: None, model: Some(model), config, limits, leans }
     }
 
     /// Has a language model asked about the candidates that reader and verifier leave open, or with [`Course::Faithful`]
     /// about everything.
     #[must_use]
     pub fn with_model(self, model: Arc<dyn LanguageModel>) -> Self {
-        Self { model: Some(model), ..self }
+        Self { model: Some(model), leans: Arc::default(), ..self }
     }
 
     /// Replaces the limits on inputs.
@@ -348,12 +353,13 @@ impl Answers {
         let mut searched: Vec<&mut Case<'_>> = paid.iter_mut().collect();
         self.search_extra(question, &mut searched, pool, ledger).await;
         let mut outcomes = Vec::with_capacity(paid.len() + unpaid.len());
+        let lean = if paid.is_empty() { 0.0 } else { self.lean(question, model, ledger).await };
         for case in paid.iter() {
             if self.calls_left(ledger) == 0 {
                 outcomes.push(Outcome::Out(RejectReason::OverBudget, None));
                 continue;
             }
-            let said = verify::ask(question, case, pool, model, &self.config, ledger).await?;
+            let said = verify::ask(question, case, pool, model, lean, &self.config, ledger).await?;
             outcomes.push(self.outcome(said, None));
         }
         outcomes.extend(unpaid.iter().map(|_| Outcome::Out(RejectReason::OverBudget, None)));
@@ -436,8 +442,8 @@ impl Answers {
                 case.questions = questions;
             }
         }
-        let one_by_one = model.capabilities().local && model.capabilities().score;
-        let size = if one_by_one { 1 } else { self.config.group };
+        let size = if verify::scores(model) { 1 } else { self.config.group };
+        let lean = self.lean(question, model, ledger).await;
         for group in unsure.chunks(size) {
             if self.calls_left(ledger) == 0 {
                 ledger
@@ -447,7 +453,7 @@ impl Answers {
             }
             let own: Vec<&Case<'_>> = group.iter().filter_map(|at| cases.get(*at)).collect();
             let said = match own.as_slice() {
-                [one] => vec![verify::ask(question, one, pool, model, &self.config, ledger).await?],
+                [one] => vec![verify::ask(question, one, pool, model, lean, &self.config, ledger).await?],
                 several => verify::ask_together(question, several, pool, model, &self.config, ledger).await?,
             };
             for (at, said) in group.iter().zip(said) {
@@ -483,6 +489,22 @@ impl Answers {
             Said::Unparsed if self.config.unparsed == Unparsed::Keep => kept(p),
             Said::Unparsed => Outcome::Out(RejectReason::Unparsed, p),
             Said::Failed => Outcome::Out(RejectReason::Failed, p),
+        }
+    }
+
+    /// How far the model leans to yes, asked once. A model that fails here will be seen to fail at its first verdict.
+    async fn lean(&self, question: &str, model: &dyn LanguageModel, ledger: &mut Ledger) -> f64 {
+        if !verify::scores(model) {
+            return 0.0;
+        }
+        let [english, chinese] = &*self.leans;
+        let known = if language_of(question) == "zh" { chinese } else { english };
+        if let Some(lean) = known.get() {
+            return *lean;
+        }
+        match verify::lean(question, model, ledger).await {
+            Ok(lean) => *known.get_or_init(|| lean),
+            Err(_) => 0.0,
         }
     }
 

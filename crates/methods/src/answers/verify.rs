@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use counterproof_core::{
-    ByteSpan, CompletionRequest, Continuation, Entailment, LanguageModel, Nli, Passage, Result, Retriever,
-    ScoreRequest,
+    ByteSpan, CompletionRequest, Continuation, Entailment, Error, LanguageModel, Nli, Passage, Result,
+    Retriever, ScoreRequest,
 };
 use counterproof_models::prompts::Rendered;
 use counterproof_models::reply::{Parsed, Reply};
@@ -272,19 +272,19 @@ pub(super) async fn ask(
     case: &Case<'_>,
     pool: &Pool,
     model: &dyn LanguageModel,
+    lean: f64,
     config: &AnswersConfig,
     ledger: &mut Ledger,
 ) -> Result<Said> {
     let source = shown(pool, case.sources(pool, config).into_iter().map(|(at, _)| at), config);
     let extra = shown(&case.extra, 0..case.extra.entries().len(), config);
-    let by_score = model.capabilities().local && model.capabilities().score;
     let mut all = Said::Yes;
     for verification in &case.questions {
         let (source, extra) = (pairs(&source), pairs(&extra));
         let rendered = prompts::verdict(question, &case.candidate.surface, verification, &source, &extra)?;
         let given: Vec<&str> = source.iter().chain(&extra).map(|(_, text)| *text).collect();
-        let said = match by_score {
-            true => scored(rendered, model, ledger).await,
+        let said = match scores(model) {
+            true => scored(rendered, lean, model, ledger).await,
             false => written(rendered, &given, model, ledger).await,
         };
         all = all.and(said);
@@ -295,18 +295,43 @@ pub(super) async fn ask(
     Ok(all)
 }
 
+/// Whether a model's verdicts are scored, not written: a small local one seldom writes what it makes of a passage.
+pub(super) fn scores(model: &dyn LanguageModel) -> bool {
+    model.capabilities().local && model.capabilities().score
+}
+
+/// How far a model leans to yes where there is nothing to read, in log-odds. Small models lean to one word by much more than
+/// evidence moves them, so this is taken off (contextual calibration; Zhao et al. 2021, "Calibrate Before Use"). `question` is
+/// the one whose language is asked in.
+///
+/// # Errors
+/// The model's.
+pub(super) async fn lean(question: &str, model: &dyn LanguageModel, ledger: &mut Ledger) -> Result<f64> {
+    let nothing = if crate::prompts::language_of(question) == "zh" { "（无）" } else { "N/A" };
+    let rendered = prompts::verdict(nothing, nothing, nothing, &[("", nothing)], &[])?;
+    odds(rendered, model, ledger).await
+}
+
 /// The verdict by which word the model would begin with.
-async fn scored(rendered: Rendered, model: &dyn LanguageModel, ledger: &mut Ledger) -> Said {
+async fn scored(rendered: Rendered, lean: f64, model: &dyn LanguageModel, ledger: &mut Ledger) -> Said {
+    match odds(rendered, model, ledger).await {
+        Ok(odds) => Said::Probably(1.0 / (1.0 + (lean - odds).exp())),
+        Err(_) => Said::Failed,
+    }
+}
+
+/// The log-odds of yes against no.
+async fn odds(rendered: Rendered, model: &dyn LanguageModel, ledger: &mut Ledger) -> Result<f64> {
     let request = ScoreRequest {
         stage: ASK.to_owned(),
         messages: rendered.messages,
         continuations: ["Yes", "No"].map(|word| Continuation(word.to_owned())).to_vec(),
         prompt: Some(rendered.prompt),
     };
-    match ledger.score(model, request).await.as_deref() {
-        Ok([yes, no]) => Said::Probably(1.0 / (1.0 + (no.total() - yes.total()).exp())),
-        Ok(_) => Said::Unparsed,
-        Err(_) => Said::Failed,
+    let scores = ledger.score(model, request).await?;
+    match scores.as_slice() {
+        [yes, no] => Ok(yes.total() - no.total()),
+        _ => Err(Error::failed("scoring a verdict", "there are not two scores")),
     }
 }
 

@@ -173,6 +173,13 @@ impl AnswersCalibration {
             let problem = format!("{} questions are too few: {FOLDS} are needed at the least", rows.len());
             return Err(Error::invalid("the rows to calibrate on", problem));
         }
+        let right = |(_, names): &(Evidence, Option<usize>)| names.is_some();
+        let candidates = || rows.iter().flat_map(|row| &row.candidates);
+        if !candidates().any(right) || candidates().all(right) {
+            let problem =
+                "some candidates have to be right and some wrong, or there is nothing to tell apart";
+            return Err(Error::invalid("the rows to calibrate on", problem));
+        }
         let mut said: Vec<Vec<f64>> = vec![Vec::new(); rows.len()];
         for fold in 0..FOLDS {
             let model = Self::model(rows, &|i| i % FOLDS != fold)?;
