@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! cargo run --release -p counterproof --example answers_report -- --data ../shared/data --base MODEL_DIR \
-//!     [--index DIR] [--qampari 100] [--rows rows.jsonl] [--out calibration.json]
+//!     [--index DIR] [--qampari 100] [--set NAME] [--rows rows.jsonl] [--out calibration.json]
 //! answers_report --from rows.jsonl [--out calibration.json]
 //! ```
 //!
@@ -169,7 +169,10 @@ async fn main() {
             config,
         )
     };
-    let all = items(&data, qampari);
+    let mut all = items(&data, qampari);
+    if let Some(set) = argument("--set") {
+        all.retain(|item| item.set == set);
+    }
     let mut rows: Vec<Row> = Vec::new();
     let mut out = argument("--rows").map(|path| std::fs::File::create(path).unwrap());
     for (n, item) in all.iter().enumerate() {

@@ -239,6 +239,9 @@ fn cascade(config: AnswersConfig) -> (Answers, Arc<ForAlpha>) {
         .fold(ScriptedReader::default(), |reader, name| reader.answering(QUESTION, name));
     let mut all = passages();
     all.push(Passage::new("p4", "Four", "Gamma Gray never played."));
+    all.push(Passage::new("p5", "Delta Dean", "This one played for the team."));
+    let mut config = config;
+    config.ablate.no_titles = true;
     let verifier = Arc::new(ForAlpha(AtomicUsize::new(0)));
     let retriever = Arc::new(InMemoryRetriever::new(all));
     let answers =
@@ -257,6 +260,26 @@ async fn without_a_language_model_reader_and_verifier_decide() {
     assert_eq!(rejected, ["Beta Bell", "Gamma Gray"]);
     assert_eq!(report.cost.total.model_calls, 0);
     assert!(verifier.0.load(Ordering::Relaxed) > 3, "further passages are judged too");
+}
+
+#[tokio::test]
+async fn what_a_page_is_about_may_be_the_answer() {
+    let film = Passage::new("p1", "Sanctuary", "It is a manga that Ryoichi Ikegami drew.");
+    let other = Passage::new("p2", "Snow", "Snow falls in winter.");
+    let (reader, verifier) = (Arc::new(ScriptedReader::default()), Arc::new(ForAlpha(AtomicUsize::new(0))));
+    let of = |config: AnswersConfig| {
+        let answers = Answers::by_encoders(None, reader.clone(), verifier.clone(), calibration(), config);
+        let passages = [Arc::new(film.clone()), Arc::new(other.clone())];
+        async move {
+            let question = Question::new("Which manga did Ryoichi Ikegami draw?");
+            let report = answers.answers_in(&question, &passages).await.unwrap();
+            report.answers.len() + report.rejected.len()
+        }
+    };
+    assert_eq!(of(AnswersConfig::default()).await, 1);
+    let mut without = AnswersConfig::default();
+    without.ablate("no_titles").unwrap();
+    assert_eq!(of(without).await, 0);
 }
 
 #[tokio::test]

@@ -141,11 +141,13 @@ pub struct AnswersAblations {
     pub no_echo_filter: bool,
     /// Where one item of a list was read, the others are not taken too.
     pub no_lists: bool,
+    /// What a passage is about is no candidate unless it is read in one.
+    pub no_titles: bool,
 }
 
 impl AnswersConfig {
     /// The parts that [`ablate`](Self::ablate) knows.
-    pub const PARTS: [&str; 8] = [
+    pub const PARTS: [&str; 9] = [
         "no_verification",
         "no_extra_evidence",
         "concat_reading",
@@ -154,6 +156,7 @@ impl AnswersConfig {
         "parametric_only",
         "no_echo_filter",
         "no_lists",
+        "no_titles",
     ];
 
     /// Takes a part out by its name.
@@ -172,6 +175,7 @@ impl AnswersConfig {
             "parametric_only" => &mut parts.parametric_only,
             "no_echo_filter" => &mut parts.no_echo_filter,
             "no_lists" => &mut parts.no_lists,
+            "no_titles" => &mut parts.no_titles,
             _ => {
                 let known = Self::PARTS.join(", ");
                 return Err(Error::invalid(

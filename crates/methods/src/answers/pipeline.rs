@@ -235,7 +235,12 @@ impl Answers {
                         let joined = pool.joined(config.max_context_tokens);
                         read::by_reader(asked, wanted, &joined, reader, config, ledger).await?
                     }
-                    false => read::by_reader(asked, wanted, pool, reader, config, ledger).await?,
+                    false => {
+                        let mut found = read::by_reader(asked, wanted, pool, reader, config, ledger).await?;
+                        let titles = read::by_title(asked, wanted, pool, &found, config);
+                        found.extend(titles);
+                        found
+                    }
                 }
             }
         };

@@ -1,5 +1,6 @@
 //! Reading: every passage by itself, whatever the others say.
 
+use std::collections::HashSet;
 use std::time::Instant;
 
 use counterproof_core::{
@@ -11,17 +12,22 @@ use counterproof_models::reply::split_reasoning;
 use counterproof_text::answer::clean_answer;
 use counterproof_text::listing::{items, siblings};
 use counterproof_text::mention::narrowed;
+use counterproof_text::normalise::squad;
+use counterproof_text::tokens::content_tokens;
 
 use super::candidates::Mention;
 use super::config::AnswersConfig;
 use super::prompts;
 use crate::ledger::{Ledger, elapsed_ms};
-use crate::pool::Pool;
+use crate::pool::{Entry, Pool};
 
 pub(super) const STAGE: &str = "read";
 
 /// The best spans of a reading that a trace keeps.
 const TRACED_SPANS: usize = 12;
+
+/// Titles that are taken as candidates at most.
+const TITLES: usize = 20;
 
 /// Tokens that the answers of one passage may take.
 const MAX_TOKENS: u32 = 256;
@@ -89,6 +95,50 @@ fn items_at(
     let beside = own.first().map(|(_, at)| siblings(text, *at)).unwrap_or_default();
     let beside = beside.into_iter().filter_map(one).map(|item| (item, true));
     own.iter().cloned().map(|item| (item, false)).chain(beside).collect()
+}
+
+/// Passages about something that may itself be an answer: what a question for names asks of is often what a page is about
+/// ("Which manga did he draw?"). Those are named whose best sentence speaks of half of what the question asks.
+pub(super) fn by_title(
+    question: &str,
+    wanted: QuestionType,
+    pool: &Pool,
+    known: &[Mention],
+    config: &AnswersConfig,
+) -> Vec<Mention> {
+    let names = matches!(
+        wanted,
+        QuestionType::Entity | QuestionType::Other | QuestionType::Who | QuestionType::Where
+    );
+    if config.ablate.no_titles || !names {
+        return Vec::new();
+    }
+    let asked: HashSet<String> = content_tokens(question).into_iter().collect();
+    let title = |(passage, entry): (usize, &Entry)| {
+        let (title, text) = (entry.passage.title.trim(), &entry.passage.text);
+        let own: HashSet<String> = content_tokens(title).into_iter().collect();
+        let speaks = |span: &ByteSpan| {
+            let words: HashSet<String> =
+                content_tokens(span.slice(text).unwrap_or_default()).into_iter().collect();
+            asked.iter().filter(|w| words.contains(*w) && !own.contains(*w)).count() * 2 >= asked.len()
+        };
+        let surface = clean_answer(narrowed(title, wanted)?);
+        // A person has a name of two words or more.
+        let fresh = !surface.is_empty()
+            && (wanted != QuestionType::Who || surface.contains(' '))
+            && fits(&surface, config)
+            && !known.iter().any(|m| m.passage == passage && squad(&m.surface) == squad(&surface));
+        let span = find(text, &surface);
+        (fresh && !asked.is_empty() && entry.sentences.iter().any(speaks)).then(|| Mention {
+            passage,
+            surface,
+            span,
+            margin: None,
+            place: 0,
+            listed: false,
+        })
+    };
+    pool.entries().iter().enumerate().filter_map(title).take(TITLES).collect()
 }
 
 /// The answer of the kind asked for within the words that were read, and where it stands.

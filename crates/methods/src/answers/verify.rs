@@ -91,6 +91,7 @@ fn read_evidence(candidate: &Candidate, all: &[Candidate]) -> Evidence {
         support_share: candidate.support as f64 / greatest as f64,
         rank: candidate.best_rank as f64,
         candidates: all.len() as f64,
+        titled: mentions.iter().filter(|m| m.margin.is_none()).count() as f64 / n,
         words: candidate.surface.split_whitespace().count() as f64,
         rival: best
             .map(|m| rivals(m.passage).map(|other| other - m.margin.unwrap_or(0.0)).fold(0.0, f64::max)),

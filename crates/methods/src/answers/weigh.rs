@@ -16,7 +16,7 @@ const FOLDS: usize = 5;
 const MOST_UNSURE: f64 = 0.3;
 
 /// What is weighed for a candidate. Margins are in nats, judgements in logits (log-odds).
-pub const FEATURES: [&str; 16] = [
+pub const FEATURES: [&str; 17] = [
     "margin",
     "mean_margin",
     "place",
@@ -33,6 +33,7 @@ pub const FEATURES: [&str; 16] = [
     "extra_holds",
     "words",
     "rival",
+    "titled",
 ];
 
 /// What is known of a candidate. `None` is "not known here", which is another thing than zero: a search that was not made has
@@ -72,6 +73,9 @@ pub struct Evidence {
     /// By how many nats the reader prefers another candidate in the passage where it prefers this one most; zero where it
     /// prefers none.
     pub rival: Option<f64>,
+    /// Share of its mentions that no reader read: what their passages are about.
+    #[serde(default)]
+    pub titled: f64,
 }
 
 impl Evidence {
@@ -101,6 +105,7 @@ impl Evidence {
             self.extra_holds.map(f64::ln_1p),
             Some(self.words.ln_1p()),
             self.rival.map(nats),
+            Some(self.titled),
         ]
     }
 }
