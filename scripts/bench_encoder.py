@@ -4,6 +4,7 @@
     cargo build --release -p counterproof-encoders --examples
     python scripts/bench_encoder.py MODEL_DIR [--passages passages.jsonl.gz] [--repeats 5]
     python scripts/bench_encoder.py MODEL_DIR --pairs adapters/verifier/pairs.jsonl --adapter ADAPTER
+    python scripts/bench_encoder.py MODEL_DIR --passages passages.jsonl.gz --count 100 --question "..." --adapter READER
 
 Both run weights of the same shape (the ONNX file is written by the `export_onnx` example) over the same texts, in turn, and
 the best of several runs counts for each, so that what else the machine does weighs on both alike. ONNX Runtime gets
@@ -91,7 +92,7 @@ class OnnxRuntime:
 
 class Ours:
     def __init__(self, binary, model, texts, threads, adapter=None):
-        command = [binary, model, texts, str(threads)] + ([adapter] if adapter else [])
+        command = [binary, model, texts, str(threads)] + (adapter or [])
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         self.load = json.loads(self.process.stdout.readline())
 
@@ -111,7 +112,8 @@ def main():
     arguments.add_argument("model")
     arguments.add_argument("--passages")
     arguments.add_argument("--pairs", help="JSON lines with evidence and statement, or premise and hypothesis")
-    arguments.add_argument("--adapter", help="the verifier that judges the pairs")
+    arguments.add_argument("--question", help="what the passages are read for")
+    arguments.add_argument("--adapter", help="the verifier that judges the pairs, or the reader that reads the passages")
     arguments.add_argument("--count", type=int, default=128, help="how many passages or pairs")
     arguments.add_argument("--repeats", type=int, default=5)
     arguments.add_argument("--bin", default="target/release/examples", help="where the examples were built")
@@ -124,9 +126,15 @@ def main():
         sets = {f"{options.count} pairs": pairs(options.pairs, options.count)}
     else:
         sets = {"32 x 128 tokens": full_batch(tokenizer, 128)}
-    if options.passages:
+    if options.question:
+        read = passages(options.passages, options.count)
+        sets = {f"{options.count} passages read": [[options.question, text] for text in read]}
+    elif options.passages:
         sets[f"{options.count} passages"] = passages(options.passages, options.count)
 
+    adapter = [options.adapter] if options.adapter else []
+    if options.question:
+        adapter.append("reader")
     with tempfile.TemporaryDirectory() as folder:
         export = [os.path.join(options.bin, "export_onnx"), options.model, folder]
         onnx = subprocess.run(export, check=True, capture_output=True, text=True).stdout.strip()
@@ -138,7 +146,7 @@ def main():
                 json.dump(texts, out)
             feeds = list(batches(tokenizer, texts))
             for threads in (1, 2):
-                ours = Ours(os.path.join(options.bin, "encoder_bench"), options.model, file, threads, options.adapter)
+                ours = Ours(os.path.join(options.bin, "encoder_bench"), options.model, file, threads, adapter)
                 theirs = OnnxRuntime(onnx, threads, feeds)
                 small = OnnxRuntime(int8(onnx, folder), threads, feeds) if options.pairs else None
                 runs = [(ours.run(), theirs.run(), small.run() if small else (1, 1)) for _ in range(options.repeats)]

@@ -92,6 +92,16 @@ async fn main() {
 
     let names = ["without a language model", "cascade", "faithful"];
     let mut arms: Vec<Arm> = names.iter().map(|_| Arm::default()).collect();
+    let searches: Vec<Answers> = names
+        .iter()
+        .map(|name| {
+            let course = if *name == "faithful" { Course::Faithful } else { Course::Cascade };
+            let config = AnswersConfig { k_verify, course, ..AnswersConfig::default() };
+            let (reader, verifier) = (Arc::clone(&reader), Arc::clone(&verifier));
+            let found = Answers::by_encoders(None, reader, verifier, Arc::clone(&calibration), config);
+            if *name == names[0] { found } else { found.with_model(Arc::clone(&model)) }
+        })
+        .collect();
     for (n, row) in asked.iter().enumerate() {
         let documents = row.documents.iter().enumerate();
         let passages: Vec<Passage> =
@@ -100,19 +110,8 @@ async fn main() {
             Arc::new(ListRetriever::new(passages.clone(), &Limits::default()).unwrap());
         let passages: Vec<Arc<Passage>> = passages.into_iter().map(Arc::new).collect();
         let golds = answer_sets::one_name_each(&row.gold_answers);
-        for (arm, name) in arms.iter_mut().zip(names) {
-            let config = AnswersConfig { k_verify, ..AnswersConfig::default() };
-            let course = if name == "faithful" { Course::Faithful } else { Course::Cascade };
-            let (reader, verifier) = (Arc::clone(&reader), Arc::clone(&verifier));
-            let config = AnswersConfig { course, ..config };
-            let found = Answers::by_encoders(
-                Some(Arc::clone(&retriever)),
-                reader,
-                verifier,
-                Arc::clone(&calibration),
-                config,
-            );
-            let found = if name == names[0] { found } else { found.with_model(Arc::clone(&model)) };
+        for ((arm, name), found) in arms.iter_mut().zip(names).zip(&searches) {
+            let found = found.clone().with_retriever(Some(Arc::clone(&retriever)));
             let start = Instant::now();
             let report = found.answers_in(&Question::new(&row.question), &passages).await.unwrap();
             let answers: Vec<&str> = report.answers.iter().map(|a| a.answer.as_str()).collect();

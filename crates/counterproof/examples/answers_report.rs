@@ -67,6 +67,8 @@ struct Row {
     /// What reading all passages as one text finds.
     at_once: Vec<String>,
     seconds: f64,
+    #[serde(default)]
+    fitted_for: String,
 }
 
 fn items(data: &Collection, qampari: usize) -> Vec<Item> {
@@ -97,7 +99,7 @@ fn items(data: &Collection, qampari: usize) -> Vec<Item> {
         });
     }
     for row in data.multispanqa.iter().filter(|r| unseen(&r.question)) {
-        let golds: Vec<String> = row.answers().into_iter().map(str::to_owned).collect();
+        let golds: Vec<String> = row.answers().map(str::to_owned).collect();
         out.push(Item {
             set: "multispanqa",
             slice: if golds.len() > 3 {
@@ -173,6 +175,7 @@ async fn main() {
     if let Some(set) = argument("--set") {
         all.retain(|item| item.set == set);
     }
+    let fitted_for = search(None, &[]).fitted_for();
     let mut rows: Vec<Row> = Vec::new();
     let mut out = argument("--rows").map(|path| std::fs::File::create(path).unwrap());
     for (n, item) in all.iter().enumerate() {
@@ -214,6 +217,7 @@ async fn main() {
             candidates,
             at_once,
             seconds,
+            fitted_for: fitted_for.clone(),
         };
         if let Some(out) = &mut out {
             writeln!(out, "{}", serde_json::to_string(&row).unwrap()).unwrap();
@@ -271,7 +275,7 @@ fn tables(rows: &[Row]) {
         let told: Vec<String> = by_set.iter().map(|(set, rows)| format!("{set} {}", rows.len())).collect();
         let fitted =
             AnswersCalibration::fit(&all, format!("questions kept out of training ({})", told.join(", ")));
-        let fitted = fitted.unwrap();
+        let fitted = fitted.unwrap().fitted_for(rows[0].fitted_for.clone());
         println!("\nfitted to all: threshold {}, unsure {:?}", fitted.threshold, fitted.unsure);
         std::fs::write(out, serde_json::to_string(&fitted).unwrap() + "\n").unwrap();
     }

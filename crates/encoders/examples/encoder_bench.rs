@@ -1,7 +1,7 @@
-//! Embeds a list of texts, or judges a list of pairs, again and again and says how long it took: the Rust side of
-//! `scripts/bench_encoder.py`.
+//! Embeds a list of texts, judges a list of pairs or reads a list of passages for a question, again and again and says how long
+//! it took: the Rust side of `scripts/bench_encoder.py`.
 //!
-//! `encoder_bench MODEL_DIR TEXTS.json THREADS [VERIFIER_ADAPTER]` prints one JSON line a run on standard output, when a line
+//! `encoder_bench MODEL_DIR TEXTS.json THREADS [ADAPTER] [reader]` prints one JSON line a run on standard output, when a line
 //! arrives on standard input, so that the script can let it and another runtime run in turn.
 
 // A failed expectation is what this file is for.
@@ -10,13 +10,14 @@
 use std::io::{BufRead, Write};
 use std::time::Instant;
 
-use counterproof_encoders::{BertEmbedder, BertVerifier, EncoderOptions};
+use counterproof_encoders::{BertEmbedder, BertReader, BertVerifier, EncoderOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
     let mut next = |what: &str| arguments.next().ok_or_else(|| format!("{what} is missing"));
     let (dir, texts, threads) = (next("MODEL_DIR")?, next("TEXTS.json")?, next("THREADS")?.parse()?);
-    let adapter = next("VERIFIER_ADAPTER").ok();
+    let adapter = next("ADAPTER").ok();
+    let reads = next("reader").is_ok();
     let texts = std::fs::read(texts)?;
     let options = EncoderOptions { threads: Some(threads), ..EncoderOptions::default() };
     let start = Instant::now();
@@ -27,6 +28,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             Box::new(move || {
                 let vectors = embedder.embed_blocking(&texts)?;
                 Ok(vectors.first().map(|v| v.iter().take(4).copied().collect()).unwrap_or_default())
+            })
+        }
+        // Pairs of one question with every passage.
+        Some(adapter) if reads => {
+            let pairs: Vec<(String, String)> = serde_json::from_slice(&texts)?;
+            let (questions, passages): (Vec<String>, Vec<String>) = pairs.into_iter().unzip();
+            let reader = BertReader::open(dir, adapter, &options)?;
+            Box::new(move || {
+                let read = reader.best_spans(&questions[0], &passages, 5)?;
+                Ok(read.iter().map(|(_, none)| *none as f32).collect())
             })
         }
         Some(adapter) => {

@@ -3,8 +3,9 @@
 use std::time::{Duration, Instant};
 
 use counterproof_core::{
-    Completion, CompletionRequest, ContinuationScore, Cost, Entailment, Event, Hit, LanguageModel, Nli,
-    PassageId, Price, Result, Retriever, Score, ScoreRequest, StageCost, Tokens, Trace, TracedHit, Usage,
+    Completion, CompletionRequest, ContinuationScore, Cost, Entailment, Error, Event, Hit, LanguageModel,
+    Nli, PassageId, Price, Result, Retriever, Score, ScoreRequest, StageCost, Tokens, Trace, TracedHit,
+    Usage,
 };
 use counterproof_models::usage::call_cost;
 use futures::future::join_all;
@@ -17,6 +18,8 @@ pub struct Ledger {
     /// What it cost.
     pub cost: Cost,
     price: Option<Price>,
+    /// Calls of a language model at most; what goes beyond is refused.
+    budget: Option<u64>,
 }
 
 /// A search to be made, for a purpose that the caller knows by `role`.
@@ -41,6 +44,21 @@ impl Ledger {
     /// An empty ledger for a model with this price.
     pub fn new(price: Option<Price>) -> Self {
         Self { price, ..Self::default() }
+    }
+
+    /// The same with calls of a language model limited.
+    pub(crate) fn within(self, calls: Option<usize>) -> Self {
+        Self { budget: calls.map(|n| u64::try_from(n).unwrap_or(u64::MAX)), ..self }
+    }
+
+    /// How many calls may still be made.
+    pub(crate) fn calls_left(&self) -> usize {
+        let left = self.budget.map_or(u64::MAX, |budget| budget.saturating_sub(self.cost.total.model_calls));
+        usize::try_from(left).unwrap_or(usize::MAX)
+    }
+
+    fn spent() -> Error {
+        Error::invalid("the budget of calls", "it is spent")
     }
 
     /// Makes the searches at the same time and notes them in their order. A failed one is noted and does not stop
@@ -81,6 +99,9 @@ impl Ledger {
         model: &dyn LanguageModel,
         request: CompletionRequest,
     ) -> Result<Completion> {
+        if self.calls_left() == 0 {
+            return Err(Self::spent());
+        }
         let start = Instant::now();
         let reply = model.complete(&request).await;
         self.replied(model, request, reply, elapsed_ms(start))
@@ -92,6 +113,8 @@ impl Ledger {
         model: &dyn LanguageModel,
         requests: Vec<CompletionRequest>,
     ) -> Vec<Result<Completion>> {
+        let mut requests = requests;
+        let refused = requests.split_off(self.calls_left().min(requests.len()));
         let done = join_all(requests.into_iter().map(|request| async move {
             let start = Instant::now();
             let reply = model.complete(&request).await;
@@ -100,6 +123,7 @@ impl Ledger {
         .await;
         done.into_iter()
             .map(|(request, reply, wall_ms)| self.replied(model, request, reply, wall_ms))
+            .chain(refused.iter().map(|_| Err(Self::spent())))
             .collect()
     }
 
@@ -166,6 +190,9 @@ impl Ledger {
         model: &dyn LanguageModel,
         request: ScoreRequest,
     ) -> Result<Vec<ContinuationScore>> {
+        if self.calls_left() == 0 {
+            return Err(Self::spent());
+        }
         let start = Instant::now();
         let scores = model.score(&request).await;
         let wall_ms = elapsed_ms(start);

@@ -59,13 +59,26 @@ impl Pool {
     pub(crate) fn joined(&self, max_tokens: usize) -> Self {
         let mut words = 0;
         let fits = |entry: &&Entry| {
+            let before = words;
             words += entry.passage.text.split_whitespace().count();
-            words <= max_tokens
+            before == 0 || words <= max_tokens
         };
         let entries: Vec<&Entry> = self.entries.iter().take_while(fits).collect();
         let pieces = entries.iter().map(|e| (e.passage.title.as_str(), e.passage.text.as_str()));
         let text = joined_premise(pieces);
         Self::given(&[Arc::new(Passage::new("all passages", "", text))])
+    }
+
+    /// Title and text of a passage, cut to `max_tokens` words from the sentence before the place `at` on, if it is longer.
+    pub(crate) fn shown_at(&self, place: usize, at: usize, max_tokens: usize) -> Option<(String, String)> {
+        let entry = self.get(place)?;
+        let text = &entry.passage.text;
+        let fits =
+            text.split_whitespace().nth(max_tokens).is_none() && text.len() <= max_tokens.saturating_mul(12);
+        let sentence = entry.sentences.iter().position(|s| at < s.end()).unwrap_or(0);
+        let start = entry.sentences.get(sentence.saturating_sub(1)).map_or(0, |s| s.start());
+        let text = if fits { text } else { text.get(start..).unwrap_or_default() };
+        Some((entry.passage.title.clone(), cut(text, max_tokens)))
     }
 
     /// Titles and texts of the best `k`, each text cut to `max_tokens` words (or twelve times as many characters, for texts
@@ -74,13 +87,15 @@ impl Pool {
         self.entries
             .iter()
             .take(k)
-            .map(|entry| {
-                let words = entry.passage.text.split_whitespace().take(max_tokens);
-                let text = words.collect::<Vec<_>>().join(" ");
-                (entry.passage.title.clone(), text.chars().take(max_tokens.saturating_mul(12)).collect())
-            })
+            .map(|entry| (entry.passage.title.clone(), cut(&entry.passage.text, max_tokens)))
             .collect()
     }
+}
+
+/// A text cut to so many words, or twelve times as many characters.
+fn cut(text: &str, max_tokens: usize) -> String {
+    let words = text.split_whitespace().take(max_tokens).collect::<Vec<_>>().join(" ");
+    words.chars().take(max_tokens.saturating_mul(12)).collect()
 }
 
 /// A text without what spacing and case make different. Punctuation stays: 1.5 is not 15.

@@ -2,6 +2,12 @@
 
 use counterproof_core::ByteSpan;
 
+/// Characters in brackets at most.
+const LONGEST_BRACKET: usize = 120;
+
+/// Items that are looked for on one side at most.
+const LONGEST_LIST: usize = 50;
+
 /// Words of an item at most.
 const LONGEST_ITEM: usize = 8;
 
@@ -34,7 +40,7 @@ pub fn siblings(text: &str, span: ByteSpan) -> Vec<ByteSpan> {
     }
     // A row of commas alone is a list from three items on, and only where a word joins the last of them: else it may as well be
     // "Springfield, Illinois, United States".
-    if !(joined_before || joined_after) && kind == Kind::Name {
+    if !(joined_before || joined_after) && kind != Kind::Number {
         return Vec::new();
     }
     let mut all = before;
@@ -64,7 +70,8 @@ const JOINED: [&str; 14] = [
 /// The items of a text that is a list as a whole: "Bobby Scott and Bob Russell". `None` for any other, and for one name with
 /// an "and" in it, such as a country's, as far as that is known.
 pub fn items(text: &str) -> Option<Vec<ByteSpan>> {
-    let first_end = [",", ";", " and ", " or ", " & "].iter().filter_map(|mark| text.find(mark)).min()?;
+    // A comma within a number parts nothing.
+    let first_end = [", ", "; ", " and ", " or ", " & "].iter().filter_map(|mark| text.find(mark)).min()?;
     let lower = text.to_lowercase();
     if JOINED.iter().any(|name| lower.contains(name)) {
         return None;
@@ -125,7 +132,9 @@ fn walk(text: &str, span: ByteSpan, kind: Kind, direction: Direction) -> (Vec<By
             Direction::On => next_item(text, at.end(), kind),
             Direction::Back => previous_item(text, at.start(), kind, qualified),
         };
-        let Some((item, by_word)) = next else { return (items, joined) };
+        let Some((item, by_word)) = next.filter(|_| items.len() < LONGEST_LIST) else {
+            return (items, joined);
+        };
         // What follows the item after "and" is another list, unless a word joins it too: "France, Austria and Monaco, and Italy".
         if direction == Direction::On && joined && !by_word {
             return (items, joined);
@@ -149,15 +158,18 @@ fn next_item(text: &str, at: usize, kind: Kind) -> Option<(ByteSpan, bool)> {
 
 /// The rest of a text after what stands in brackets at its start.
 fn after_brackets(text: &str) -> &str {
-    let trimmed = text.trim_start();
-    let close = match trimmed.chars().next() {
-        Some('(') => ')',
-        Some('[') => ']',
-        _ => return text,
-    };
-    match trimmed.find(close) {
-        Some(at) if at < 120 => trimmed.get(at + close.len_utf8()..).map_or(text, after_brackets),
-        _ => text,
+    let mut text = text;
+    loop {
+        let trimmed = text.trim_start();
+        let close = match trimmed.chars().next() {
+            Some('(') => ')',
+            Some('[') => ']',
+            _ => return text,
+        };
+        match trimmed.char_indices().take(LONGEST_BRACKET).find(|(_, c)| *c == close) {
+            Some((at, _)) => text = trimmed.get(at + close.len_utf8()..).unwrap_or_default(),
+            None => return text,
+        }
     }
 }
 
@@ -191,15 +203,13 @@ fn after_qualifier(text: &str) -> Option<&str> {
 
 /// The rest of a text before what is said beside an item at its end.
 fn before_qualifier(text: &str) -> Option<&str> {
-    let words: Vec<(usize, &str)> = words_of(text).collect();
-    for (start, word) in words.iter().rev().take(LONGEST_QUALIFIER) {
-        if word.ends_with([',', ';', ':', '.', '?', '!']) && !is_initial(word)
-            || matches!(*word, "and" | "or")
+    for (start, word) in last_words_of(text).take(LONGEST_QUALIFIER) {
+        if word.ends_with([',', ';', ':', '.', '?', '!']) && !is_initial(word) || matches!(word, "and" | "or")
         {
             return None;
         }
-        if QUALIFIERS.contains(word) {
-            return text.get(..*start).map(str::trim_end);
+        if QUALIFIERS.contains(&word) {
+            return text.get(..start).map(str::trim_end);
         }
     }
     None
@@ -277,6 +287,11 @@ fn words_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
     text.split_whitespace().map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
 }
 
+/// The words of a text with where they start, the last first.
+fn last_words_of(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split_whitespace().rev().map(move |word| (word.as_ptr() as usize - text.as_ptr() as usize, word))
+}
+
 /// The item before the byte `at`, and whether a word joins it.
 fn previous_item(text: &str, at: usize, kind: Kind, qualified: bool) -> Option<(ByteSpan, bool)> {
     let before = text.get(..at)?.trim_end_matches(['"', '“', '\'', '‘']).trim_end();
@@ -294,7 +309,7 @@ fn previous_item(text: &str, at: usize, kind: Kind, qualified: bool) -> Option<(
     }
     let rest = before_brackets(rest.trim_end_matches(['"', '”', '\'', '’']));
     // Only where something is said beside this item too: of "University of Ohio, Yale" the first item is not "University".
-    let rest = before_qualifier(rest).filter(|_| qualified).unwrap_or(rest);
+    let rest = if qualified { before_qualifier(rest).unwrap_or(rest) } else { rest };
     let rest = before_brackets(rest);
     let item = trailing_item(rest, kind)?;
     let start = rest.len() - item.len();
@@ -303,23 +318,24 @@ fn previous_item(text: &str, at: usize, kind: Kind, qualified: bool) -> Option<(
 
 /// A text without what stands in brackets at its end.
 fn before_brackets(text: &str) -> &str {
-    let trimmed = text.trim_end();
-    let open = match trimmed.chars().next_back() {
-        Some(')') => '(',
-        Some(']') => '[',
-        _ => return trimmed,
-    };
-    match trimmed.rfind(open) {
-        Some(at) if trimmed.len() - at < 120 => trimmed.get(..at).map_or(text, before_brackets),
-        _ => trimmed,
+    let mut trimmed = text.trim_end();
+    loop {
+        let open = match trimmed.chars().next_back() {
+            Some(')') => '(',
+            Some(']') => '[',
+            _ => return trimmed,
+        };
+        match trimmed.char_indices().rev().take(LONGEST_BRACKET).find(|(_, c)| *c == open) {
+            Some((at, _)) => trimmed = trimmed.get(..at).unwrap_or_default().trim_end(),
+            None => return trimmed,
+        }
     }
 }
 
 /// The item at the end of a text.
 fn trailing_item(text: &str, kind: Kind) -> Option<&str> {
-    let words: Vec<(usize, &str)> = words_of(text).collect();
     let mut start = None;
-    for (n, (at, word)) in words.iter().rev().enumerate() {
+    for (n, (at, word)) in last_words_of(text).take(LONGEST_ITEM + 1).enumerate() {
         // What ends with a mark belongs to something before.
         if n > 0 && word.ends_with([',', ';', ':', '.', '?', '!', ')', '"']) && !is_initial(word) {
             break;
@@ -390,6 +406,7 @@ mod tests {
             some(&["Diane Keaton", "Jane Fonda", "Candice Bergen"])
         );
         assert_eq!(of("1992 and 1993"), some(&["1992", "1993"]));
+        assert_eq!(of("4,500 and 6,000"), some(&["4,500", "6,000"]));
         assert_eq!(of("Alaska and Hawaii"), some(&["Alaska", "Hawaii"]));
         for whole in [
             "Trinidad and Tobago",
@@ -424,10 +441,23 @@ mod tests {
             ("He lives in Springfield, Illinois, United States.", "Springfield"),
             ("It was sung by Adele in London.", "Adele"),
             ("It opened in 1932, and the mayor spoke.", "1932"),
+            ("The cause was malaria, although doctors disagreed, which surprised many.", "malaria"),
             ("", ""),
         ] {
             assert_eq!(of(text, item), Vec::<String>::new(), "{text}");
         }
+    }
+
+    #[test]
+    fn enormous_lists_and_brackets_end() {
+        let brackets = format!("Heat {}", "(a) ".repeat(100_000));
+        assert!(of(&brackets, "Heat").is_empty());
+        let names: Vec<String> = (0..20_000).map(|i| format!("Aa{}", "b".repeat(i % 5))).collect();
+        let long = format!("{} and Zz.", names.join(", "));
+        let middle = long.len() / 2;
+        let at = middle + long[middle..].find("Aa").unwrap();
+        let end = at + long[at..].find(',').unwrap();
+        assert!(siblings(&long, ByteSpan::new(at, end).unwrap()).len() <= 2 * LONGEST_LIST);
     }
 
     #[test]

@@ -20,9 +20,10 @@ use crate::{print_json, render};
 
 /// What all questions of one command are answered by.
 pub(crate) struct Finder {
-    model: Option<Model>,
-    encoders: Option<Encoders>,
-    config: AnswersConfig,
+    /// Over nothing yet: each question says what is searched for it.
+    answers: Answers,
+    concurrency: usize,
+    k: usize,
     limits: Limits,
 }
 
@@ -46,33 +47,31 @@ impl Finder {
                 config.course = Course::Faithful;
             }
         }
-        let encoders = match config.course {
-            Course::Faithful if model.is_some() => None,
-            _ => Some(Encoders::open(args, context).await?),
-        };
-        Ok(Self { model, encoders, config, limits: context.limits().clone() })
-    }
-
-    pub(crate) fn over(&self, retriever: Option<Arc<dyn Retriever>>) -> Result<Answers> {
-        let config = self.config.clone();
-        let answers = match (&self.encoders, &self.model) {
-            (Some(Encoders { reader, verifier, calibration }), model) => {
-                let (reader, verifier) = (Arc::clone(reader), Arc::clone(verifier));
-                let answers =
-                    Answers::by_encoders(retriever, reader, verifier, Arc::clone(calibration), config);
+        let (limits, k) = (context.limits().clone(), config.k);
+        let concurrency = model.as_ref().map_or(2, |model| model.concurrency);
+        let answers = match (model, config.course) {
+            (Some(model), Course::Faithful) => Answers::by_model(None, model.model, config),
+            (model, _) => {
+                let Encoders { reader, verifier, calibration } = Encoders::open(args, context).await?;
+                let answers = Answers::by_encoders(None, reader, verifier, calibration, config);
                 match model {
-                    Some(model) => answers.with_model(Arc::clone(&model.model)),
+                    Some(model) => answers.with_model(model.model),
                     None => answers,
                 }
             }
-            (None, Some(model)) => Answers::by_model(retriever, Arc::clone(&model.model), config),
-            (None, None) => return Err(Error::failed("answers", "neither encoders nor a model are there")),
         };
-        Ok(answers.with_limits(self.limits.clone()))
+        answers.can_answer()?;
+        if !answers.is_calibrated_for_this() {
+            context.note(
+                "the calibration was fitted to another reader or verifier: confidences and what is kept are a guess; fit one with \
+                 `counterproof train calibrator`",
+            );
+        }
+        Ok(Self { answers: answers.with_limits(limits.clone()), concurrency, k, limits })
     }
 
-    fn concurrency(&self) -> usize {
-        self.model.as_ref().map_or(2, |model| model.concurrency)
+    fn over(&self, retriever: Option<Arc<dyn Retriever>>) -> Answers {
+        self.answers.clone().with_retriever(retriever)
     }
 }
 
@@ -129,10 +128,15 @@ fn config(args: &AnswersMethodArgs, context: &Context) -> Result<AnswersConfig> 
 pub(crate) async fn run(args: &AnswersArgs, context: &Context) -> Outcome {
     let question = context.text(&args.question, "question", context.limits().max_question_bytes)?;
     context.limits().check_question(&question)?;
-    let retriever = context.retriever(&args.method.evidence).await?;
+    // What a model remembers is searched for nowhere.
+    let from_memory = args.method.ablate.iter().any(|part| part.replace('-', "_") == "parametric_only");
+    let retriever = match from_memory {
+        true => None,
+        false => Some(context.retriever(&args.method.evidence).await?),
+    };
     let opening = Finder::open(&args.method, context);
     let finder = context.display.waiting("loading the models", opening).await?;
-    let answers = finder.over(Some(retriever))?;
+    let answers = finder.over(retriever);
     let question = Question::new(question);
     let report = context.display.waiting("looking for answers", answers.answers(&question)).await?;
     if context.json {
@@ -144,14 +148,10 @@ pub(crate) async fn run(args: &AnswersArgs, context: &Context) -> Outcome {
 }
 
 /// Passages that come with a question are all read, if they are no more than would be read of a search.
-pub(crate) async fn over_own(
-    finder: &Finder,
-    question: &Question,
-    passages: Vec<Passage>,
-) -> Result<AnswersReport> {
+async fn over_own(finder: &Finder, question: &Question, passages: Vec<Passage>) -> Result<AnswersReport> {
     let own: Arc<dyn Retriever> = Arc::new(ListRetriever::new(passages.clone(), &finder.limits)?);
-    let answers = finder.over(Some(own))?;
-    if passages.len() > finder.config.k {
+    let answers = finder.over(Some(own));
+    if passages.len() > finder.k {
         return answers.answers(question).await;
     }
     let passages: Vec<Arc<Passage>> = passages.into_iter().map(Arc::new).collect();
@@ -171,7 +171,7 @@ impl Worker {
         let question = Question { id, text: std::mem::take(&mut row.question) };
         let report = match (evidence.or(row.passages), &self.shared) {
             (Some(passages), _) => over_own(&self.finder, &question, passages).await?,
-            (None, Some(shared)) => self.finder.over(Some(Arc::clone(shared)))?.answers(&question).await?,
+            (None, Some(shared)) => self.finder.over(Some(Arc::clone(shared))).answers(&question).await?,
             (None, None) => {
                 return Err(Error::invalid(
                     "the row",
@@ -191,7 +191,7 @@ pub(crate) async fn batch(args: &BatchAnswersArgs, context: &Context) -> Outcome
     let shared = context.retriever_if_named(&args.method.evidence).await?;
     let opening = Finder::open(&args.method, context);
     let finder = context.display.waiting("loading the models", opening).await?;
-    let concurrency = finder.concurrency();
+    let concurrency = finder.concurrency;
     let worker = Arc::new(Worker { finder, shared, explain: args.method.explain });
     let work = |id: String, row: Row| {
         let worker = Arc::clone(&worker);

@@ -6,15 +6,19 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use counterproof_core::{ByteSpan, QuestionType};
 use counterproof_text::normalise::squad;
 use counterproof_text::tokens::content_tokens;
+use counterproof_text::value::values;
 use serde::Serialize;
 
 use crate::repair::means_the_same;
 
+/// Candidates that are compared by value at most.
+const MOST_VALUED: usize = 200;
+
 /// A candidate as one passage says it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Mention {
-    /// The passage, by its place in the order of the search.
-    pub passage: usize,
+    /// The passage, by its place in the order of the search; `None` where no passage holds what a language model said.
+    pub passage: Option<usize>,
     /// Its words there.
     pub surface: String,
     /// Where they stand in the passage's text; `None` where a language model wrote words that the passage does not hold.
@@ -45,7 +49,7 @@ pub struct Candidate {
 impl Candidate {
     fn of(key: String, mut mentions: Vec<Mention>) -> Self {
         mentions.sort_by_key(|m| m.passage);
-        let passages: BTreeSet<usize> = mentions.iter().map(|m| m.passage).collect();
+        let passages: BTreeSet<usize> = mentions.iter().filter_map(|m| m.passage).collect();
         let mut spelt: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
         for (first, mention) in mentions.iter().enumerate() {
             spelt.entry(mention.surface.as_str()).or_insert((0, first)).0 += 1;
@@ -138,22 +142,46 @@ impl Merging<'_> {
     /// Joins groups that name the same thing to the one with the most mentions.
     fn without_twins(&self, mut groups: Vec<(String, Vec<Mention>)>) -> Vec<(String, Vec<Mention>)> {
         groups.sort_by(|a, b| (Reverse(a.1.len()), &a.0).cmp(&(Reverse(b.1.len()), &b.0)));
+        let mut names: HashMap<String, usize> = HashMap::new();
+        for (set, aliases) in self.aliases.iter().enumerate() {
+            names.extend(aliases.iter().map(|alias| (squad(alias), set)));
+        }
         let mut joined: Vec<(String, Vec<Mention>)> = Vec::new();
-        let mut by_form: HashMap<String, usize> = HashMap::new();
+        let mut by_form: HashMap<(String, Option<String>), usize> = HashMap::new();
+        let mut by_alias: HashMap<usize, usize> = HashMap::new();
+        // Only a candidate with a number in it may be equal to another by value.
+        let mut valued: Vec<(String, usize)> = Vec::new();
         for (key, mentions) in groups {
             let surface = mentions.first().map(|m| m.surface.clone()).unwrap_or_default();
-            let form = form(&surface);
-            let same = |known: &Vec<Mention>| {
-                known.first().is_some_and(|m| means_the_same(&m.surface, &surface, self.aliases))
-            };
-            let twin =
-                by_form.get(&form).copied().or_else(|| joined.iter().position(|(_, known)| same(known)));
-            match twin.and_then(|at| joined.get_mut(at)) {
-                Some((_, known)) => known.extend(mentions),
-                None => {
-                    by_form.insert(form, joined.len());
-                    joined.push((key, mentions));
+            let (bare, bracket) = form(&surface);
+            // "Heat (film)" is "Heat", but not "Heat (novel)".
+            let named = |bracket: Option<String>| by_form.get(&(bare.clone(), bracket)).copied();
+            let formed = named(bracket.clone()).or_else(|| match bracket {
+                Some(_) => named(None),
+                None => by_form.iter().filter(|((b, _), _)| *b == bare).map(|(_, at)| *at).min(),
+            });
+            let alias = names.get(&key).copied();
+            let has_value = valued.len() < MOST_VALUED && !values(&surface).is_empty();
+            let twin = formed.or_else(|| by_alias.get(&alias?).copied()).or_else(|| {
+                let same = |(known, _): &&(String, usize)| means_the_same(known, &surface, &[]);
+                valued.iter().find(|known| has_value && same(known)).map(|(_, at)| *at)
+            });
+            let at = match twin.and_then(|at| Some((at, joined.get_mut(at)?))) {
+                Some((at, (_, known))) => {
+                    known.extend(mentions);
+                    at
                 }
+                None => {
+                    joined.push((key, mentions));
+                    joined.len() - 1
+                }
+            };
+            by_form.entry((bare, bracket)).or_insert(at);
+            if let Some(alias) = alias {
+                by_alias.entry(alias).or_insert(at);
+            }
+            if has_value {
+                valued.push((surface, at));
             }
         }
         joined
@@ -181,16 +209,16 @@ fn with_years_in_dates(groups: Vec<(String, Vec<Mention>)>) -> Vec<(String, Vec<
     dates
 }
 
-/// What two names share that differ by something in brackets or by the order of their words: "Heat (film)" and "Heat".
-fn form(surface: &str) -> String {
-    let bare = match surface.split_once(" (") {
-        Some((name, rest)) if rest.ends_with(')') && !name.trim().is_empty() => name,
-        _ => surface,
+/// The words of a name, whatever their order, and what it has in brackets.
+fn form(surface: &str) -> (String, Option<String>) {
+    let (bare, bracket) = match surface.split_once(" (") {
+        Some((name, rest)) if rest.ends_with(')') && !name.trim().is_empty() => (name, Some(squad(rest))),
+        _ => (surface, None),
     };
     let key = squad(bare);
     let mut words: Vec<&str> = key.split(' ').collect();
     words.sort_unstable();
-    words.join(" ")
+    (words.join(" "), bracket)
 }
 
 /// Whether a candidate is what the question itself names, such as the film of "Who starred in Heat?". Where the question
@@ -213,7 +241,7 @@ fn is_echo(question: &str, surface: &str) -> bool {
 }
 
 fn compares(asked: &str) -> bool {
-    const MARKS: [&str; 3] = [" or ", " between ", " both "];
+    const MARKS: [&str; 1] = [" or "];
     MARKS.iter().any(|mark| asked.contains(mark))
 }
 
@@ -224,7 +252,14 @@ mod tests {
     use super::*;
 
     fn mention(passage: usize, surface: &str) -> Mention {
-        Mention { passage, surface: surface.to_owned(), span: None, margin: None, place: 0, listed: false }
+        Mention {
+            passage: Some(passage),
+            surface: surface.to_owned(),
+            span: None,
+            margin: None,
+            place: 0,
+            listed: false,
+        }
     }
 
     fn merged(question: &str, said: &[(usize, &str)]) -> Vec<(String, usize)> {
@@ -251,6 +286,8 @@ mod tests {
             merged("What?", &[(0, "Heat"), (1, "Heat (film)"), (2, "Heat")]),
             [("Heat".to_owned(), 3)]
         );
+        let films = [(0, "King Kong (1933 film)"), (1, "King Kong (1976 film)")];
+        assert_eq!(merged("What?", &films).len(), 2);
         assert_eq!(merged("How many?", &[(0, "12"), (1, "twelve")]).len(), 1);
         assert_eq!(merged("Who?", &[(0, "Smith John"), (1, "John Smith")]).len(), 1);
         assert_eq!(merged("Who?", &[(0, "Paul Simon"), (1, "Paul Anka")]).len(), 2);

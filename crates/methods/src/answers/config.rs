@@ -64,7 +64,8 @@ pub struct AnswersConfig {
     pub max_answer_words: usize,
     /// Candidates that are verified at most, in their order; the others are rejected, and said to be.
     pub max_candidates: Option<usize>,
-    /// Calls of a language model at most; candidates that are left over are rejected, and said to be.
+    /// Calls of a language model at most. Candidates that are left over are rejected, and said to be, with [`Course::Faithful`]; in
+    /// the cascade the verifier's verdict on them stands.
     pub budget_calls: Option<usize>,
     /// Candidates are kept from this probability on; `None` takes the calibration's.
     pub threshold: Option<f64>,

@@ -7,7 +7,7 @@ use counterproof_core::{
     Retriever, RuleOutcome, SpanReader,
 };
 use counterproof_text::question::{QuestionTyper, RuleTyper};
-use counterproof_text::sentences::sentences;
+use counterproof_text::statement::statement;
 
 use super::candidates::{Candidate, Merged, Merging};
 use super::config::{AnswersConfig, Course, Unparsed, VqMode};
@@ -107,6 +107,12 @@ impl Answers {
         Self { model: Some(model), leans: Arc::default(), ..self }
     }
 
+    /// The same search over something else; what was found out about the model is kept.
+    #[must_use]
+    pub fn with_retriever(self, retriever: Option<Arc<dyn Retriever>>) -> Self {
+        Self { retriever, ..self }
+    }
+
     /// Replaces the limits on inputs.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
@@ -125,7 +131,7 @@ impl Answers {
     /// reader's and the verifier's, and the language model's where it answered nothing at all.
     pub async fn answers(&self, question: &Question) -> Result<AnswersReport> {
         self.admit(question)?;
-        let mut ledger = Ledger::new(self.config.price);
+        let mut ledger = self.ledger();
         let pool = match self.config.ablate.parametric_only {
             true => Pool::default(),
             false => self.search(question, &mut ledger).await?,
@@ -139,8 +145,11 @@ impl Answers {
     /// As [`answers`](Self::answers), without the first search's; and passages beyond the limits.
     pub async fn answers_in(&self, question: &Question, passages: &[Arc<Passage>]) -> Result<AnswersReport> {
         self.admit(question)?;
-        let pool = self.given(passages)?;
-        self.report(question, &pool, Ledger::new(self.config.price)).await
+        let pool = match self.config.ablate.parametric_only {
+            true => Pool::default(),
+            false => self.given(passages)?,
+        };
+        self.report(question, &pool, self.ledger()).await
     }
 
     /// Every candidate with what reader, verifier and search know of it: for calibrating. With `passages` these are read,
@@ -154,7 +163,7 @@ impl Answers {
         passages: Option<&[Arc<Passage>]>,
     ) -> Result<Vec<(Candidate, Evidence)>> {
         self.admit(question)?;
-        let mut ledger = Ledger::new(self.config.price);
+        let mut ledger = self.ledger();
         let pool = match passages {
             Some(passages) => self.given(passages)?,
             None => self.search(question, &mut ledger).await?,
@@ -169,8 +178,11 @@ impl Answers {
         Ok(cases.into_iter().map(|case| (case.candidate.clone(), case.evidence)).collect())
     }
 
-    fn admit(&self, question: &Question) -> Result<()> {
-        self.limits.check_question(&question.text)?;
+    /// Whether what is there is enough for the parameters.
+    ///
+    /// # Errors
+    /// A user's error that names a setting that is wrong, or what needs a language model where there is none.
+    pub fn can_answer(&self) -> Result<()> {
         self.config.validate()?;
         let needs =
             |what: &str| Err(Error::invalid(what, "it needs a language model: name one with --model"));
@@ -186,6 +198,26 @@ impl Answers {
             }
         }
         Ok(())
+    }
+
+    /// Whether the calibration was fitted to this reader and this verifier; where none takes part it is.
+    pub fn is_calibrated_for_this(&self) -> bool {
+        self.encoders.as_ref().is_none_or(|e| e.calibration.fitted_for == self.fitted_for())
+    }
+
+    /// What a calibration of this search is fitted for: the reader and the verifier.
+    pub fn fitted_for(&self) -> String {
+        let identities = |e: &Encoders| format!("{} {}", e.reader.identity(), e.verifier.identity());
+        self.encoders.as_ref().map(identities).unwrap_or_default()
+    }
+
+    fn admit(&self, question: &Question) -> Result<()> {
+        self.limits.check_question(&question.text)?;
+        self.can_answer()
+    }
+
+    fn ledger(&self) -> Ledger {
+        Ledger::new(self.config.price).within(self.config.budget_calls)
     }
 
     fn given(&self, passages: &[Arc<Passage>]) -> Result<Pool> {
@@ -225,7 +257,9 @@ impl Answers {
         let mentions = match (&self.model, &self.encoders) {
             (Some(model), _) if at_once => read::at_once(asked, pool, &**model, config, ledger).await?,
             (Some(model), _) if config.course == Course::Faithful => {
-                let budget = config.budget_calls.unwrap_or(usize::MAX);
+                // A third of a budget is left for verdicts: candidates without any are no answers.
+                let budget = ledger.calls_left();
+                let budget = budget - config.budget_calls.map_or(0, |b| b.div_ceil(3)).min(budget);
                 read::by_model(asked, pool, &**model, config, budget, ledger).await?
             }
             _ => {
@@ -233,7 +267,8 @@ impl Answers {
                 match at_once {
                     true => {
                         let joined = pool.joined(config.max_context_tokens);
-                        read::by_reader(asked, wanted, &joined, reader, config, ledger).await?
+                        let found = read::by_reader(asked, wanted, &joined, reader, config, ledger).await?;
+                        found.into_iter().map(|m| read::placed(m, pool)).collect()
                     }
                     false => {
                         let mut found = read::by_reader(asked, wanted, pool, reader, config, ledger).await?;
@@ -289,8 +324,12 @@ impl Answers {
                     confidence: p.map(Probability::clamped),
                     support: candidate.support,
                     decided_by,
-                    verified_by: case.questions.clone(),
-                    citations: citations(candidate, pool, self.config.max_source),
+                    verified_by: if decided_by == Decider::Model {
+                        case.questions.clone()
+                    } else {
+                        Vec::new()
+                    },
+                    citations: citations(candidate, pool, &question.text, self.config.max_source),
                 }),
                 Outcome::Out(reason, p) => rejected.push(reject(candidate, reason, p)),
             }
@@ -350,22 +389,37 @@ impl Answers {
         model: &dyn LanguageModel,
         ledger: &mut Ledger,
     ) -> Result<Vec<Outcome>> {
-        // A question and a verdict each; what cannot be paid for is not begun.
-        let each = if self.config.vq_mode() == VqMode::PerCandidate { 2 } else { 1 };
-        let affordable = self.calls_left(ledger).saturating_div(each).min(cases.len());
+        // Questions and verdicts; what cannot be paid for is not begun.
+        let each = match self.config.vq_mode() {
+            VqMode::PerConstraint => 1 + self.config.max_constraints,
+            VqMode::PerCandidate => 2,
+            VqMode::Template | VqMode::Fixed => 1,
+        };
+        let affordable = ledger.calls_left().div_ceil(each).min(cases.len());
         let (paid, unpaid) = cases.split_at_mut(affordable);
         self.ask_questions(question, paid, Some(model), ledger).await?;
         let mut searched: Vec<&mut Case<'_>> = paid.iter_mut().collect();
         self.search_extra(question, &mut searched, pool, ledger).await;
         let mut outcomes = Vec::with_capacity(paid.len() + unpaid.len());
         let lean = if paid.is_empty() { 0.0 } else { self.lean(question, model, ledger).await };
+        let mut failures: Vec<Error> = Vec::new();
         for case in paid.iter() {
-            if self.calls_left(ledger) == 0 {
+            if ledger.calls_left() == 0 {
                 outcomes.push(Outcome::Out(RejectReason::OverBudget, None));
                 continue;
             }
-            let said = verify::ask(question, case, pool, model, lean, &self.config, ledger).await?;
-            outcomes.push(self.outcome(said, None));
+            outcomes.push(match verify::ask(question, case, pool, model, lean, &self.config, ledger).await {
+                Ok(said) => self.outcome(said, None),
+                Err(_) if ledger.calls_left() == 0 => Outcome::Out(RejectReason::OverBudget, None),
+                Err(error) => {
+                    failures.push(error);
+                    Outcome::Out(RejectReason::Failed, None)
+                }
+            });
+        }
+        let all_failed = failures.len() == paid.len();
+        if let Some(error) = failures.pop().filter(|_| all_failed) {
+            return Err(error);
         }
         outcomes.extend(unpaid.iter().map(|_| Outcome::Out(RejectReason::OverBudget, None)));
         Ok(outcomes)
@@ -424,7 +478,10 @@ impl Answers {
         ledger: &mut Ledger,
     ) -> Result<()> {
         let calibration = &self.encoders()?.calibration;
-        let (low, high) = self.config.unsure.unwrap_or(calibration.unsure);
+        // A threshold of one's own takes the calibration's band with it.
+        let moved = self.threshold() - calibration.threshold;
+        let (low, high) =
+            self.config.unsure.unwrap_or((calibration.unsure.0 + moved, calibration.unsure.1 + moved));
         let threshold = self.threshold();
         let mut unsure: Vec<(usize, f64)> = probabilities
             .iter()
@@ -433,7 +490,12 @@ impl Answers {
             .map(|(at, p)| (at, (p - threshold).abs()))
             .collect();
         unsure.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let unsure: Vec<usize> = unsure.into_iter().map(|(at, _)| at).collect();
+        let mut unsure: Vec<usize> = unsure.into_iter().map(|(at, _)| at).collect();
+        if ledger.calls_left() < unsure.len() {
+            let told = "the budget of calls is less than the open candidates: where it ends the verifier's verdicts stand";
+            ledger.trace.note(STAGE, told.to_owned());
+            unsure.truncate(ledger.calls_left());
+        }
         if unsure.is_empty() {
             return Ok(());
         }
@@ -447,30 +509,42 @@ impl Answers {
                 case.questions = questions;
             }
         }
-        let size = if verify::scores(model) { 1 } else { self.config.group };
+        let one_by_one = verify::scores(model) || self.config.vq_mode() == VqMode::PerConstraint;
+        let most = if one_by_one { 1 } else { self.config.group };
         let lean = self.lean(question, model, ledger).await;
-        for group in unsure.chunks(size) {
-            if self.calls_left(ledger) == 0 {
-                ledger
-                    .trace
-                    .note(STAGE, "the budget of calls is spent: the verifier's verdicts stand".to_owned());
-                break;
-            }
-            let own: Vec<&Case<'_>> = group.iter().filter_map(|at| cases.get(*at)).collect();
-            let said = match own.as_slice() {
-                [one] => vec![verify::ask(question, one, pool, model, lean, &self.config, ledger).await?],
-                several => verify::ask_together(question, several, pool, model, &self.config, ledger).await?,
+        let (mut rest, mut answered, mut failure) = (unsure.as_slice(), false, None);
+        while !rest.is_empty() && ledger.calls_left() > 0 {
+            let own: Vec<&Case<'_>> = rest.iter().filter_map(|at| cases.get(*at)).collect();
+            let size = verify::fitting(&own, most, pool, &self.config).max(1);
+            let (group, after) = rest.split_at(size.min(rest.len()));
+            rest = after;
+            let own = own.get(..group.len()).unwrap_or(&own);
+            let said = match own {
+                [one] => verify::ask(question, one, pool, model, lean, &self.config, ledger)
+                    .await
+                    .map(|said| vec![said]),
+                several => verify::ask_together(question, several, pool, model, &self.config, ledger).await,
             };
-            for (at, said) in group.iter().zip(said) {
-                // What the model could not settle stays as the verifier has it.
-                if let (Some(outcome), Some(p)) = (outcomes.get_mut(*at), probabilities.get(*at))
-                    && !matches!(said, Said::Unparsed | Said::Failed)
-                {
-                    *outcome = self.outcome(said, Some(*p));
+            match said {
+                Ok(said) => {
+                    answered = true;
+                    for (at, said) in group.iter().zip(said) {
+                        // What the model could not settle stays as the verifier has it.
+                        if let (Some(outcome), Some(p)) = (outcomes.get_mut(*at), probabilities.get(*at))
+                            && said != Said::Unparsed
+                        {
+                            *outcome = self.outcome(said, Some(*p));
+                        }
+                    }
                 }
+                Err(error) => failure = Some(error),
             }
         }
-        Ok(())
+        // A model that never answers is an error; one that fails now and then is not.
+        match failure {
+            Some(error) if !answered && ledger.calls_left() > 0 => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// What follows from the model's verdict on a candidate; `p` is what reader and verifier make of it.
@@ -478,8 +552,9 @@ impl Answers {
         let kept = |p| Outcome::Kept(p, Decider::Model);
         let out = |p| Outcome::Out(RejectReason::NotEstablished, p);
         match said {
-            Said::Yes => kept(p),
-            Said::No => out(p),
+            // The model's word moves the probability to its side of the threshold, and tells no more of it.
+            Said::Yes => kept(p.map(|p| p.max(self.threshold()))),
+            Said::No => out(p.map(|p| p.min(self.threshold()))),
             Said::Probably(yes) => match p {
                 // Two witnesses: each speaks by how far it is above or below its own threshold.
                 Some(p) => {
@@ -493,7 +568,6 @@ impl Answers {
             },
             Said::Unparsed if self.config.unparsed == Unparsed::Keep => kept(p),
             Said::Unparsed => Outcome::Out(RejectReason::Unparsed, p),
-            Said::Failed => Outcome::Out(RejectReason::Failed, p),
         }
     }
 
@@ -516,11 +590,6 @@ impl Answers {
     fn threshold(&self) -> f64 {
         let fitted = self.encoders.as_ref().map_or(0.5, |e| e.calibration.threshold);
         self.config.threshold.unwrap_or(fitted)
-    }
-
-    fn calls_left(&self, ledger: &Ledger) -> usize {
-        let made = usize::try_from(ledger.cost.total.model_calls).unwrap_or(usize::MAX);
-        self.config.budget_calls.map_or(usize::MAX, |budget| budget.saturating_sub(made))
     }
 
     async fn ask_questions(
@@ -580,13 +649,13 @@ fn sureness(p: Option<f64>) -> String {
     p.map_or_else(String::new, |p| format!(" ({p:.2})"))
 }
 
-/// The sentences that a candidate was read in, of each passage one, the surest first.
-fn citations(candidate: &Candidate, pool: &Pool, most: usize) -> Vec<Citation> {
+/// The sentences that a candidate rests on, of each passage one, the surest first.
+fn citations(candidate: &Candidate, pool: &Pool, question: &str, most: usize) -> Vec<Citation> {
+    let stated = statement(question, &candidate.surface);
     let cite = |m: &super::candidates::Mention| -> Option<Citation> {
-        let passage = &pool.get(m.passage)?.passage;
-        let span = m.span?;
-        let sentence = sentences(&passage.text).into_iter().find(|s| span.start() < s.end())?;
-        Citation::new(passage, sentence)
+        let entry = pool.get(m.passage?)?;
+        let sentence = verify::sentence_of(entry, m.span, &stated, &candidate.surface)?;
+        Citation::new(&entry.passage, sentence)
     };
     candidate.sources().into_iter().filter_map(cite).take(most).collect()
 }

@@ -9,6 +9,7 @@ use super::config::{AnswersConfig, VqMode};
 use super::prompts;
 use super::read::request;
 use crate::ledger::Ledger;
+use crate::prompts::language_of;
 
 const STAGE: &str = "verification_question";
 
@@ -20,7 +21,11 @@ const SLOT: &str = "[X]";
 
 /// The form that needs no model.
 pub(super) fn fixed(question: &str, answer: &str) -> String {
-    format!("Is \"{answer}\" a correct answer to: \"{}\"?", question.trim())
+    let question = question.trim();
+    if language_of(question) == "zh" {
+        return format!("“{answer}”是“{question}”的正确答案吗？");
+    }
+    format!("Is \"{answer}\" a correct answer to: \"{question}\"?")
 }
 
 /// For each candidate the questions it is verified by, at least one. A reply that cannot be used is replaced by the fixed
@@ -50,9 +55,11 @@ pub(super) async fn questions(
     match config.vq_mode() {
         VqMode::Fixed => Ok(all_fixed()),
         VqMode::Template => {
+            // A model that fails here is seen to fail at its first verdict.
             let reply =
-                ledger.complete(model, request(STAGE, prompts::template(question)?, MAX_TOKENS)).await?;
-            let pattern = first_question(&reply.text).filter(|pattern| pattern.contains(SLOT));
+                ledger.complete(model, request(STAGE, prompts::template(question)?, MAX_TOKENS)).await;
+            let text = reply.map(|r| r.text).unwrap_or_default();
+            let pattern = first_question(&text).filter(|pattern| pattern.contains(SLOT));
             if pattern.is_none() {
                 let told = format!("the pattern lacks {SLOT}: the fixed form takes its place");
                 ledger.trace.note(STAGE, told);
@@ -84,7 +91,13 @@ pub(super) async fn questions(
 
 /// Whether a question names a candidate.
 fn names(question: &str, answer: &str) -> bool {
-    let (question, answer) = (squad(question), squad(answer));
+    if language_of(question) == "zh" {
+        return question.contains(answer.trim());
+    }
+    let (question, answer) = (
+        squad(&question.replace("'s", "").replace("’s", "")),
+        squad(&answer.replace("'s", "").replace("’s", "")),
+    );
     !answer.is_empty() && format!(" {question} ").contains(&format!(" {answer} "))
 }
 

@@ -20,6 +20,8 @@ use super::config::AnswersConfig;
 use super::prompts;
 use crate::ledger::{Ledger, elapsed_ms};
 use crate::pool::{Entry, Pool};
+use crate::prompts::language_of;
+use crate::repair::word_count;
 
 pub(super) const STAGE: &str = "read";
 
@@ -125,12 +127,12 @@ pub(super) fn by_title(
         let surface = clean_answer(narrowed(title, wanted)?);
         // A person has a name of two words or more.
         let fresh = !surface.is_empty()
-            && (wanted != QuestionType::Who || surface.contains(' '))
+            && (wanted != QuestionType::Who || surface.contains(' ') || language_of(&surface) == "zh")
             && fits(&surface, config)
-            && !known.iter().any(|m| m.passage == passage && squad(&m.surface) == squad(&surface));
+            && !known.iter().any(|m| m.passage == Some(passage) && squad(&m.surface) == squad(&surface));
         let span = find(text, &surface);
-        (fresh && !asked.is_empty() && entry.sentences.iter().any(speaks)).then(|| Mention {
-            passage,
+        (fresh && !asked.is_empty() && entry.sentences.iter().any(speaks)).then_some(Mention {
+            passage: Some(passage),
             surface,
             span,
             margin: None,
@@ -160,12 +162,12 @@ fn push(
         return;
     }
     let place = own.len();
-    own.push(Mention { passage, surface, span: Some(span), margin, place, listed });
+    own.push(Mention { passage: Some(passage), surface, span: Some(span), margin, place, listed });
 }
 
 fn fits(surface: &str, config: &AnswersConfig) -> bool {
-    let words = surface.split_whitespace().count();
-    words <= config.max_answer_words && surface.chars().count() <= config.max_answer_words * 20
+    let most = config.max_answer_words;
+    word_count(surface) <= most && surface.chars().count() <= most.saturating_mul(20)
 }
 
 /// What a language model lists for each passage, a call each, `budget` calls at most. A passage that fails is noted and does
@@ -198,11 +200,18 @@ pub(super) async fn by_model(
         return Err(error.clone());
     }
     let mut mentions = Vec::new();
-    for (passage, (reply, (title, text))) in replies.iter().zip(&shown).enumerate() {
+    for (passage, (reply, (_, text))) in replies.iter().zip(&shown).enumerate() {
         let Ok(reply) = reply else { continue };
-        for (place, surface) in lines(reply, &[title, text], config).into_iter().enumerate() {
+        for (place, surface) in lines(reply, &[text], config).into_iter().enumerate() {
             let span = pool.get(passage).and_then(|entry| find(&entry.passage.text, &surface));
-            mentions.push(Mention { passage, surface, span, margin: None, place, listed: false });
+            mentions.push(Mention {
+                passage: Some(passage),
+                surface,
+                span,
+                margin: None,
+                place,
+                listed: false,
+            });
         }
     }
     Ok(mentions)
@@ -228,20 +237,21 @@ pub(super) async fn at_once(
         false => prompts::read_all(question, &passages)?,
     };
     let reply = ledger.complete(model, request(STAGE, rendered, 2 * MAX_TOKENS)).await?;
-    let given: Vec<&str> = passages.iter().flat_map(|(title, text)| [*title, *text]).collect();
+    let given: Vec<&str> = passages.iter().map(|(_, text)| *text).collect();
     let listed = lines(&reply, &given, config).into_iter().enumerate();
     let mention = |(place, surface): (usize, String)| {
-        // What the model remembers stands in no passage; what it read stands in the first that holds it.
-        let held = pool
-            .entries()
-            .iter()
-            .take(shown.len())
-            .enumerate()
-            .find_map(|(at, e)| Some((at, find(&e.passage.text, &surface)?)));
-        let (passage, span) = held.map_or((0, None), |(at, span)| (at, Some(span)));
-        Mention { passage, surface, span, margin: None, place, listed: false }
+        placed(Mention { passage: None, surface, span: None, margin: None, place, listed: false }, pool)
     };
     Ok(listed.map(mention).collect())
+}
+
+/// A mention of a text that several passages make up, at the first of them that holds its words; what is remembered stands
+/// in none.
+pub(super) fn placed(mention: Mention, pool: &Pool) -> Mention {
+    let mut entries = pool.entries().iter().enumerate();
+    let held = entries.find_map(|(at, e)| Some((at, find(&e.passage.text, &mention.surface)?)));
+    let (passage, span) = held.unzip();
+    Mention { passage, span, ..mention }
 }
 
 /// A request without chance.
@@ -264,7 +274,7 @@ fn lines(reply: &Completion, given: &[&str], config: &AnswersConfig) -> Vec<Stri
     let mut found: Vec<String> = Vec::new();
     for line in text.lines().filter(|line| !quoted(line)) {
         // Names hold commas and "and", so only a semicolon parts two answers of one line.
-        for part in line.split(';') {
+        for part in line.split([';', '；']) {
             let answer = clean_answer(without_bullet(part));
             let none = is_none(&answer) || answer.ends_with(['?', '？', ':', '：']);
             if !none && fits(&answer, config) && !found.contains(&answer) {
@@ -280,19 +290,25 @@ fn without_bullet(line: &str) -> &str {
     let line = line.trim().trim_start_matches(['-', '*', '•', '–', '·']).trim_start();
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, rest) = line.split_at(digits);
+    if let Some(after) = rest.strip_prefix(['、', '）', '．']).filter(|_| digits > 0) {
+        return after.trim();
+    }
     match rest.strip_prefix(['.', ')', ':']) {
         // "1. Heat" is numbered; "1.5" is a number, and so is a line that holds nothing else.
-        Some(after) if !number.is_empty() && digits <= 3 && after.starts_with(char::is_whitespace) => {
-            after.trim()
-        }
+        Some(after) if !number.is_empty() && digits <= 3 && starts_item(after) => after.trim(),
         _ => line,
     }
+}
+
+/// Whether what follows a number and its mark is an item: "1. Heat" and "1.北京", but not "1.5".
+fn starts_item(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_whitespace() || c >= '\u{2e80}')
 }
 
 fn is_none(answer: &str) -> bool {
     let bare: String = answer.chars().filter(|c| c.is_alphanumeric() || c.is_whitespace()).collect();
     let bare = bare.trim().to_lowercase();
-    const NONE: [&str; 12] = [
+    const NONE: [&str; 17] = [
         "",
         "none",
         "no answer",
@@ -305,8 +321,22 @@ fn is_none(answer: &str) -> bool {
         "none of them",
         "no answer found",
         "无",
+        "没有",
+        "无答案",
+        "没有答案",
+        "不知道",
+        "未提及",
     ];
-    NONE.contains(&bare.as_str()) || bare.starts_with("none ") || bare.starts_with("the passage ")
+    const BEGINNINGS: [&str; 7] = [
+        "none of the passages",
+        "the passage does not",
+        "the passages do not",
+        "there is no",
+        "there are no",
+        "i do not know",
+        "i dont know",
+    ];
+    NONE.contains(&bare.as_str()) || BEGINNINGS.iter().any(|begin| bare.starts_with(begin))
 }
 
 /// Where a text holds words, whatever their case.
@@ -314,13 +344,25 @@ pub(super) fn find(text: &str, words: &str) -> Option<ByteSpan> {
     if words.is_empty() {
         return None;
     }
-    let exact = text.find(words);
-    // Lower-casing may move bytes, so a folded match counts only where it keeps every length.
-    let folded = || {
-        let (lower, wanted) = (text.to_lowercase(), words.to_lowercase());
-        (lower.len() == text.len()).then(|| lower.find(&wanted)).flatten()
+    // "12" does not stand in "1912". Scripts that write no spaces have no words to stand within.
+    let inner = |c: char| c.is_alphanumeric() && c < '\u{2e80}';
+    let whole = |at: usize, hay: &str, wanted: &str| {
+        let end = at + wanted.len();
+        let before = hay.get(..at).and_then(|t| t.chars().next_back()).is_some_and(inner);
+        let after = hay.get(end..).and_then(|t| t.chars().next()).is_some_and(inner);
+        let (first, last) = (wanted.chars().next(), wanted.chars().next_back());
+        !(before && first.is_some_and(inner) || after && last.is_some_and(inner))
     };
-    let at = exact.or_else(folded)?;
+    let first = |hay: &str, wanted: &str| {
+        hay.match_indices(wanted).map(|(at, _)| at).find(|at| whole(*at, hay, wanted))
+    };
+    // Lower-casing may move bytes, so a folded match counts only for letters that keep their length.
+    let folded = || {
+        let keeps =
+            |t: &str| t.chars().all(|c| c.to_lowercase().map(char::len_utf8).sum::<usize>() == c.len_utf8());
+        (keeps(text) && keeps(words)).then(|| first(&text.to_lowercase(), &words.to_lowercase())).flatten()
+    };
+    let at = first(text, words).or_else(folded)?;
     let span = ByteSpan::new(at, at + words.len())?;
     span.slice(text).map(|_| span)
 }
@@ -355,6 +397,8 @@ mod tests {
         for nothing in ["NONE", "None.", "- none", "", "The passage does not say.", "Which film is meant?"] {
             assert!(of(nothing).is_empty(), "{nothing}");
         }
+        assert_eq!(of("1.北京\n2、上海；天津"), ["北京", "上海", "天津"]);
+        assert_eq!(of("The Passage of Venus"), ["The Passage of Venus"]);
         assert!(of("A long passage that says something.").is_empty(), "it only repeats the passage");
         let long = "one two three four five six seven eight nine ten eleven twelve thirteen";
         assert!(of(long).is_empty());
@@ -365,5 +409,7 @@ mod tests {
         assert_eq!(find("In the Heat of", "heat").map(|s| s.start()), Some(7));
         assert_eq!(find("İstanbul is large", "LARGE"), None, "its lower case has another length");
         assert_eq!(find("x", ""), None);
+        assert_eq!(find("In 1912 and 12 more", "12").map(|s| s.start()), Some(12));
+        assert_eq!(find("北京的人口", "人口").map(|s| s.start()), Some(9));
     }
 }

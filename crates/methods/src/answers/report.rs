@@ -52,7 +52,7 @@ pub enum RejectReason {
     Unparsed,
     /// Asking about it failed.
     Failed,
-    /// The budget was spent before its turn.
+    /// A limit of candidates or calls was reached before its turn.
     OverBudget,
 }
 
@@ -65,7 +65,7 @@ impl RejectReason {
             Self::TooLittleSupport => "too few passages say so",
             Self::Unparsed => "the model's verdict could not be read",
             Self::Failed => "asking about it failed",
-            Self::OverBudget => "not verified: the budget was spent before its turn",
+            Self::OverBudget => "not verified: over the limit of candidates or calls",
         }
     }
 }

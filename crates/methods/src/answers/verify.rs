@@ -3,12 +3,11 @@
 use std::collections::HashSet;
 
 use counterproof_core::{
-    ByteSpan, CompletionRequest, Continuation, Entailment, Error, LanguageModel, Nli, Passage, Result,
+    ByteSpan, CompletionRequest, Continuation, Entailment, Error, FinishReason, LanguageModel, Nli, Result,
     Retriever, ScoreRequest,
 };
 use counterproof_models::prompts::Rendered;
 use counterproof_models::reply::{Parsed, Reply};
-use counterproof_text::sentences::{sentences, with_neighbours};
 use counterproof_text::statement::{premise, statement};
 use counterproof_text::tokens::content_tokens;
 
@@ -18,7 +17,7 @@ use super::prompts;
 use super::read::{find, request};
 use super::weigh::Evidence;
 use crate::ledger::{Ledger, Search, Stated};
-use crate::pool::Pool;
+use crate::pool::{Entry, Pool};
 
 const SEARCH: &str = "extra_evidence";
 const JUDGE: &str = "verify";
@@ -31,7 +30,10 @@ const BATCH: usize = 256;
 const MAX_TOKENS: u32 = 64;
 
 /// The words of a verdict.
-const WORDS: [&str; 2] = ["yes", "no"];
+const WORDS: [&str; 5] = ["yes", "no", "是", "否", "不是"];
+
+/// Tokens that a verdict may take when the first was cut off.
+const MAX_REASONING: u32 = 1024;
 
 /// A candidate with all that it is judged by.
 pub(super) struct Case<'a> {
@@ -60,11 +62,8 @@ impl<'a> Case<'a> {
             return Vec::new();
         }
         let sources = self.candidate.sources().into_iter();
-        sources
-            .filter(|m| m.passage < pool.entries().len())
-            .take(config.max_source)
-            .map(|m| (m.passage, m.span))
-            .collect()
+        let held = sources.filter_map(|m| Some((m.passage.filter(|at| *at < pool.entries().len())?, m.span)));
+        held.take(config.max_source).collect()
     }
 }
 
@@ -76,7 +75,7 @@ fn read_evidence(candidate: &Candidate, all: &[Candidate]) -> Evidence {
         .iter()
         .filter(|m| m.margin.is_some())
         .max_by(|a, b| a.margin.unwrap_or(f64::MIN).total_cmp(&b.margin.unwrap_or(f64::MIN)));
-    let rivals = |passage: usize| {
+    let rivals = |passage: Option<usize>| {
         let others = all.iter().filter(|other| other.key != candidate.key);
         others.flat_map(|c| &c.mentions).filter(move |m| m.passage == passage).filter_map(|m| m.margin)
     };
@@ -126,7 +125,7 @@ pub(super) async fn search(
             .candidate
             .mentions
             .iter()
-            .filter_map(|m| pool.get(m.passage))
+            .filter_map(|m| pool.get(m.passage?))
             .map(|e| e.passage.id.as_str())
             .collect();
         let new: Vec<_> = hits
@@ -138,24 +137,33 @@ pub(super) async fn search(
     }
 }
 
-/// The words of a passage that a candidate is judged by, under its title: the sentence that holds it, or else the one that
-/// shares most with question and candidate, with its neighbours.
-fn window(passage: &Passage, span: Option<ByteSpan>, stated: &str, surface: &str) -> Option<String> {
-    let text = &passage.text;
-    let at = match span.or_else(|| find(text, surface)) {
-        Some(span) => span.start(),
-        None => {
-            let wanted: HashSet<String> = content_tokens(stated).into_iter().collect();
-            let shared = |s: &ByteSpan| {
-                let own: HashSet<String> =
-                    content_tokens(s.slice(text).unwrap_or_default()).into_iter().collect();
-                own.intersection(&wanted).count()
-            };
-            let all = sentences(text);
-            all.iter().max_by_key(|s| (shared(s), std::cmp::Reverse(s.start())))?.start()
-        }
+/// The sentence of a passage that a candidate is judged by: the one that holds it, or else the one that shares most with
+/// question and candidate.
+pub(super) fn sentence_of(
+    entry: &Entry,
+    span: Option<ByteSpan>,
+    stated: &str,
+    surface: &str,
+) -> Option<ByteSpan> {
+    let text = &entry.passage.text;
+    if let Some(span) = span.or_else(|| find(text, surface)) {
+        return entry.sentences.iter().find(|s| span.start() < s.end()).copied();
+    }
+    let wanted: HashSet<String> = content_tokens(stated).into_iter().collect();
+    let shared = |s: &ByteSpan| {
+        let own: HashSet<String> = content_tokens(s.slice(text).unwrap_or_default()).into_iter().collect();
+        own.intersection(&wanted).count()
     };
-    Some(premise(&passage.title, with_neighbours(text, at)?))
+    entry.sentences.iter().max_by_key(|s| (shared(s), std::cmp::Reverse(s.start()))).copied()
+}
+
+/// The words that a candidate is judged by: that sentence with its neighbours, under the title.
+fn window(entry: &Entry, span: Option<ByteSpan>, stated: &str, surface: &str) -> Option<String> {
+    let sentence = sentence_of(entry, span, stated, surface)?;
+    let at = entry.sentences.iter().position(|s| *s == sentence)?;
+    let first = entry.sentences.get(at.saturating_sub(1))?.start();
+    let last = entry.sentences.get(at + 1).unwrap_or(&sentence).end();
+    Some(premise(&entry.passage.title, entry.passage.text.get(first..last)?))
 }
 
 /// Which passages a judgement is by.
@@ -182,21 +190,21 @@ pub(super) async fn judge(
     for (at, case) in cases.iter_mut().enumerate() {
         let surface = &case.candidate.surface;
         let stated = statement(question, surface);
-        let passages: Vec<(&Passage, Option<ByteSpan>)> = match by {
+        let passages: Vec<(&Entry, Option<ByteSpan>)> = match by {
             By::Sources => case
                 .sources(pool, config)
                 .into_iter()
-                .filter_map(|(at, span)| Some((&*pool.get(at)?.passage, span)))
+                .filter_map(|(at, span)| Some((pool.get(at)?, span)))
                 .collect(),
-            By::Extra => case.extra.entries().iter().map(|e| (&*e.passage, None)).collect(),
+            By::Extra => case.extra.entries().iter().map(|e| (e, None)).collect(),
         };
         if by == By::Extra && !passages.is_empty() {
-            let holds = passages.iter().filter(|(p, _)| find(&p.text, surface).is_some()).count();
+            let holds = passages.iter().filter(|(e, _)| find(&e.passage.text, surface).is_some()).count();
             case.evidence.extra_holds = Some(holds as f64);
         }
-        for (passage, span) in passages {
-            if let Some(window) = window(passage, span, &stated, surface) {
-                pairs.push((at, passage.id.clone(), window, stated.clone()));
+        for (entry, span) in passages {
+            if let Some(window) = window(entry, span, &stated, surface) {
+                pairs.push((at, entry.passage.id.clone(), window, stated.clone()));
             }
         }
     }
@@ -240,7 +248,6 @@ pub(super) enum Said {
     /// The probability of yes.
     Probably(f64),
     Unparsed,
-    Failed,
 }
 
 impl Said {
@@ -248,7 +255,6 @@ impl Said {
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::No, _) | (_, Self::No) => Self::No,
-            (Self::Failed, _) | (_, Self::Failed) => Self::Failed,
             (Self::Unparsed, _) | (_, Self::Unparsed) => Self::Unparsed,
             (Self::Probably(p), Self::Probably(q)) => Self::Probably(p.min(q)),
             (Self::Probably(p), Self::Yes) | (Self::Yes, Self::Probably(p)) => Self::Probably(p),
@@ -257,10 +263,23 @@ impl Said {
     }
 }
 
-/// Titles and texts, cut to what a model is shown.
-fn shown(pool: &Pool, places: impl Iterator<Item = usize>, config: &AnswersConfig) -> Vec<(String, String)> {
-    let all = pool.shown(usize::MAX, config.max_passage_tokens);
-    places.filter_map(|at| all.get(at).cloned()).collect()
+/// Titles and texts of the passages that a case was read in, cut around its words to what a model is shown.
+fn sources(case: &Case<'_>, pool: &Pool, config: &AnswersConfig) -> Vec<(usize, (String, String))> {
+    let places = case.sources(pool, config).into_iter();
+    let shown = |(place, span): (usize, Option<ByteSpan>)| {
+        let at = span.map_or(0, |s| s.start());
+        Some((place, pool.shown_at(place, at, config.max_passage_tokens)?))
+    };
+    places.filter_map(shown).collect()
+}
+
+/// Titles and texts of the further passages, cut likewise.
+fn extra(case: &Case<'_>, config: &AnswersConfig) -> Vec<(String, String)> {
+    let shown = |(place, entry): (usize, &Entry)| {
+        let at = find(&entry.passage.text, &case.candidate.surface).map_or(0, |s| s.start());
+        case.extra.shown_at(place, at, config.max_passage_tokens)
+    };
+    case.extra.entries().iter().enumerate().filter_map(shown).collect()
 }
 
 fn pairs(texts: &[(String, String)]) -> Vec<(&str, &str)> {
@@ -277,19 +296,20 @@ pub(super) async fn ask(
     config: &AnswersConfig,
     ledger: &mut Ledger,
 ) -> Result<Said> {
-    let source = shown(pool, case.sources(pool, config).into_iter().map(|(at, _)| at), config);
-    let extra = shown(&case.extra, 0..case.extra.entries().len(), config);
+    let source: Vec<(String, String)> =
+        sources(case, pool, config).into_iter().map(|(_, shown)| shown).collect();
+    let extra = extra(case, config);
     let mut all = Said::Yes;
     for verification in &case.questions {
         let (source, extra) = (pairs(&source), pairs(&extra));
         let rendered = prompts::verdict(question, &case.candidate.surface, verification, &source, &extra)?;
         let given: Vec<&str> = source.iter().chain(&extra).map(|(_, text)| *text).collect();
         let said = match scores(model) {
-            true => scored(rendered, lean, model, ledger).await,
-            false => written(rendered, &given, model, ledger).await,
+            true => scored(rendered, lean, model, ledger).await?,
+            false => written(rendered, &given, model, ledger).await?,
         };
         all = all.and(said);
-        if matches!(all, Said::No | Said::Failed) {
+        if all == Said::No {
             break;
         }
     }
@@ -314,11 +334,14 @@ pub(super) async fn lean(question: &str, model: &dyn LanguageModel, ledger: &mut
 }
 
 /// The verdict by which word the model would begin with.
-async fn scored(rendered: Rendered, lean: f64, model: &dyn LanguageModel, ledger: &mut Ledger) -> Said {
-    match odds(rendered, model, ledger).await {
-        Ok(odds) => Said::Probably(1.0 / (1.0 + (lean - odds).exp())),
-        Err(_) => Said::Failed,
-    }
+async fn scored(
+    rendered: Rendered,
+    lean: f64,
+    model: &dyn LanguageModel,
+    ledger: &mut Ledger,
+) -> Result<Said> {
+    let odds = odds(rendered, model, ledger).await?;
+    Ok(Said::Probably(1.0 / (1.0 + (lean - odds).exp())))
 }
 
 /// The log-odds of yes against no.
@@ -337,23 +360,37 @@ async fn odds(rendered: Rendered, model: &dyn LanguageModel, ledger: &mut Ledger
 }
 
 /// The verdict that the model writes; asked for again once where it cannot be read.
-async fn written(rendered: Rendered, given: &[&str], model: &dyn LanguageModel, ledger: &mut Ledger) -> Said {
+async fn written(
+    rendered: Rendered,
+    given: &[&str],
+    model: &dyn LanguageModel,
+    ledger: &mut Ledger,
+) -> Result<Said> {
     let mut again: CompletionRequest = request(ASK, rendered, MAX_TOKENS);
     for attempt in 0..2 {
         again.sampling.seed = (attempt > 0).then_some(attempt);
-        let Ok(reply) = ledger.complete(model, again.clone()).await else { return Said::Failed };
+        let reply = ledger.complete(model, again.clone()).await?;
         match Reply::from(&reply).excluding(given).choice(&WORDS) {
-            Parsed::Read(word) => return if word == "yes" { Said::Yes } else { Said::No },
+            Parsed::Read(word) => return Ok(said(word)),
+            Parsed::Unparsed(_) if ledger.calls_left() == 0 => break,
+            // A model that reasons first needs room for that.
+            Parsed::Unparsed(_) if reply.finish == FinishReason::Length => {
+                again.sampling.max_tokens = Some(MAX_REASONING);
+            }
             Parsed::Unparsed(_) => {}
         }
     }
-    Said::Unparsed
+    Ok(Said::Unparsed)
+}
+
+fn said(word: &str) -> Said {
+    if matches!(word, "yes" | "是") { Said::Yes } else { Said::No }
 }
 
 /// Asks about several cases in one call, by number; about those without a readable verdict once more.
 ///
 /// # Errors
-/// A prompt file that is wrong.
+/// The model's, where it answered nothing, and a prompt file that is wrong.
 pub(super) async fn ask_together(
     question: &str,
     cases: &[&Case<'_>],
@@ -366,7 +403,7 @@ pub(super) async fn ask_together(
     let mut open: Vec<usize> = (0..cases.len()).collect();
     for attempt in 0..2 {
         let asked: Vec<&Case<'_>> = open.iter().filter_map(|at| cases.get(*at).copied()).collect();
-        if asked.is_empty() {
+        if asked.is_empty() || attempt > 0 && ledger.calls_left() == 0 {
             break;
         }
         let replied = together(question, &asked, attempt, pool, model, config, ledger).await?;
@@ -398,36 +435,37 @@ async fn together(
     let tokens = MAX_TOKENS + 8 * u32::try_from(cases.len()).unwrap_or(u32::MAX / 16);
     let mut request = request(ASK, rendered, tokens);
     request.sampling.seed = (attempt > 0).then_some(attempt);
-    let Ok(reply) = ledger.complete(model, request).await else {
-        return Ok(vec![Said::Failed; cases.len()]);
-    };
+    let reply = ledger.complete(model, request).await?;
     let ids: Vec<String> = (1..=cases.len()).map(|n| n.to_string()).collect();
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
     let given: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
     let read = Reply::from(&reply).excluding(&given).verdicts(&ids, &WORDS);
-    let said = read.into_iter().map(|verdict| match verdict {
-        Parsed::Read("yes") => Said::Yes,
-        Parsed::Read(_) => Said::No,
-        Parsed::Unparsed(_) => Said::Unparsed,
-    });
-    Ok(said.collect())
+    Ok(read.into_iter().map(|verdict| verdict.read().map_or(Said::Unparsed, said)).collect())
 }
 
 /// The passages of several cases, each once.
 fn shared(cases: &[&Case<'_>], pool: &Pool, config: &AnswersConfig) -> Vec<(String, String)> {
-    let mut places: Vec<usize> =
-        cases.iter().flat_map(|case| case.sources(pool, config)).map(|(at, _)| at).collect();
-    places.sort_unstable();
-    places.dedup();
-    let mut texts = shown(pool, places.into_iter(), config);
-    for case in cases {
-        for text in shown(&case.extra, 0..case.extra.entries().len(), config) {
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
+    let mut own: Vec<(usize, (String, String))> =
+        cases.iter().flat_map(|case| sources(case, pool, config)).collect();
+    own.sort();
+    let own = own.into_iter().map(|(_, shown)| shown);
+    let mut texts: Vec<(String, String)> = Vec::new();
+    for text in own.chain(cases.iter().flat_map(|case| extra(case, config))) {
+        if !texts.contains(&text) {
+            texts.push(text);
         }
     }
     texts
+}
+
+/// How many of the cases, of at most `most`, share no more text than a model is shown at once; one in any case.
+pub(super) fn fitting(cases: &[&Case<'_>], most: usize, pool: &Pool, config: &AnswersConfig) -> usize {
+    let words = |n: usize| -> usize {
+        let texts = shared(cases.get(..n).unwrap_or_default(), pool, config);
+        texts.iter().map(|(_, text)| text.split_whitespace().count()).sum()
+    };
+    let most = most.min(cases.len());
+    (2..=most).take_while(|n| words(*n) <= config.max_context_tokens).last().unwrap_or(1.min(most))
 }
 
 #[cfg(test)]
@@ -436,12 +474,11 @@ mod tests {
 
     #[test]
     fn every_condition_has_to_hold() {
-        use Said::{Failed, No, Probably, Unparsed, Yes};
+        use Said::{No, Probably, Unparsed, Yes};
         for (a, b, both) in [
             (Yes, Yes, Yes),
             (Yes, No, No),
             (Unparsed, No, No),
-            (Yes, Failed, Failed),
             (Yes, Unparsed, Unparsed),
             (Probably(0.9), Probably(0.4), Probably(0.4)),
             (Probably(0.9), Yes, Probably(0.9)),
@@ -453,10 +490,16 @@ mod tests {
 
     #[test]
     fn a_candidate_is_judged_by_the_sentence_that_holds_it() {
-        let passage = Passage::new("p", "Heat", "It is long. Al Pacino plays a part. It ends. Nothing more.");
-        let held = window(&passage, None, "Who plays? The answer is Al Pacino.", "al pacino").unwrap();
+        let passage = counterproof_core::Passage::new(
+            "p",
+            "Heat",
+            "It is long. Al Pacino plays a part. It ends. Nothing more.",
+        );
+        let pool = Pool::given(&[std::sync::Arc::new(passage)]);
+        let entry = pool.get(0).unwrap();
+        let held = window(entry, None, "Who plays? The answer is Al Pacino.", "al pacino").unwrap();
         assert_eq!(held, "Heat. It is long. Al Pacino plays a part. It ends.");
-        let alike = window(&passage, None, "Does it end? The answer is ends.", "no such words").unwrap();
+        let alike = window(entry, None, "Does it end? The answer is ends.", "no such words").unwrap();
         assert!(alike.contains("It ends."), "{alike}");
     }
 }

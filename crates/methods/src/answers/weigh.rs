@@ -13,7 +13,7 @@ const SCHEMA: u32 = 1;
 const FOLDS: usize = 5;
 
 /// Of the candidates that a language model would be asked about at most this share, where a band is taken from the rows.
-const MOST_UNSURE: f64 = 0.3;
+const MOST_UNSURE: f64 = 0.15;
 
 /// What is weighed for a candidate. Margins are in nats, judgements in logits (log-odds).
 pub const FEATURES: [&str; 17] = [
@@ -127,6 +127,9 @@ pub struct AnswersCalibration {
     schema: u32,
     /// What it was fitted on, for a person.
     pub fitted_on: String,
+    /// What it was fitted for: see [`Answers::fitted_for`](super::Answers::fitted_for).
+    #[serde(default)]
+    pub fitted_for: String,
     model: Weighing,
     /// Candidates are kept from this probability on.
     pub threshold: f64,
@@ -136,7 +139,7 @@ pub struct AnswersCalibration {
 
 impl AnswersCalibration {
     /// Fits to questions with known answers. The threshold is the one with the greatest mean F1 on questions that a fit had
-    /// not seen. The band around it holds the candidates whose verdicts are most often wrong there: at most three in ten.
+    /// not seen. The band around it holds the candidates whose verdicts are most often wrong there: at most fifteen in a hundred.
     ///
     /// # Errors
     /// A user's error where there are too few rows, or no candidate is right or none is wrong.
@@ -165,7 +168,14 @@ impl AnswersCalibration {
         let all: Vec<f64> = said.iter().flatten().copied().collect();
         let model = Self::model(rows, &|_| true)?;
         let unsure = band(threshold, &all);
-        Ok(Self { schema: SCHEMA, fitted_on: fitted_on.into(), model, threshold, unsure })
+        let (fitted_on, fitted_for) = (fitted_on.into(), String::new());
+        Ok(Self { schema: SCHEMA, fitted_on, fitted_for, model, threshold, unsure })
+    }
+
+    /// Says what it was fitted for.
+    #[must_use]
+    pub fn fitted_for(self, what: impl Into<String>) -> Self {
+        Self { fitted_for: what.into(), ..self }
     }
 
     /// For each candidate of each row its probability by a fit that had not seen the row; with `extra` by all that is known,

@@ -6,7 +6,7 @@
 //! reads; what it gives the labels where there is nothing to read is taken off (contextual calibration; Zhao et al. 2021,
 //! "Calibrate Before Use").
 
-use counterproof_core::{Continuation, LanguageModel, Result, ScoreRequest, Verdict};
+use counterproof_core::{Continuation, Error, LanguageModel, Result, ScoreRequest, Verdict};
 use counterproof_models::prompts::Rendered;
 
 use super::CheckConfig;
@@ -43,12 +43,19 @@ pub(super) async fn candidates(
     ledger: &mut Ledger,
 ) -> Result<Vec<Candidate>> {
     let shown = pool.shown(config.k_prompt, config.max_passage_tokens);
-    let mut by_passage = Vec::with_capacity(shown.len());
-    for (title, text) in &shown {
-        let scores = scores(prompts::label(claim, &[(title, text)], claim)?, model, ledger).await?;
-        by_passage.push(shares(scores, lean, f64::from(config.temperature)));
+    let mut by_passage: Vec<(usize, Shares)> = Vec::with_capacity(shown.len());
+    let mut failure = None;
+    // No more passages than candidates: each is to have one.
+    for (passage, (title, text)) in shown.iter().enumerate().take(config.candidates) {
+        match scores(prompts::label(claim, &[(title, text)], claim)?, model, ledger).await {
+            Ok(scores) => by_passage.push((passage, shares(scores, lean, f64::from(config.temperature)))),
+            Err(error) => failure = Some(error),
+        }
     }
-    Ok(drawn(&by_passage, config.candidates))
+    match failure {
+        Some(error) if by_passage.is_empty() => Err(error),
+        _ => Ok(drawn(&by_passage, config.candidates)),
+    }
 }
 
 async fn scores(
@@ -63,8 +70,10 @@ async fn scores(
         prompt: Some(rendered.prompt),
     };
     let scored = ledger.score(model, request).await?;
-    let mut totals = scored.iter().map(counterproof_core::ContinuationScore::total);
-    Ok(LABELS.map(|_| totals.next().unwrap_or(f64::NEG_INFINITY)))
+    match scored.as_slice() {
+        [yes, no, untold] => Ok([yes.total(), no.total(), untold.total()]),
+        _ => Err(Error::failed("scoring labels", "there are not three scores")),
+    }
 }
 
 /// Probabilities from log-probabilities, less what the model leans to, flattened by a temperature.
@@ -81,9 +90,9 @@ fn shares(scores: Shares, lean: Shares, temperature: f64) -> Shares {
 
 /// Draws labels at evenly spaced places of each passage's distribution, from the likeliest on: each label as often as its
 /// probability asks for, without chance.
-fn drawn(by_passage: &[Shares], n: usize) -> Vec<Candidate> {
+fn drawn(by_passage: &[(usize, Shares)], n: usize) -> Vec<Candidate> {
     let rounds = n.div_ceil(by_passage.len().max(1));
-    let draws = (0..rounds).flat_map(|round| by_passage.iter().enumerate().map(move |drawn| (round, drawn)));
+    let draws = (0..rounds).flat_map(|round| by_passage.iter().map(move |drawn| (round, drawn)));
     draws
         .take(n)
         .enumerate()
@@ -102,7 +111,7 @@ fn drawn(by_passage: &[Shares], n: usize) -> Vec<Candidate> {
             Candidate {
                 ix,
                 verdict: Some(verdict),
-                citations: if verdict == Verdict::NotEnoughEvidence { Vec::new() } else { vec![passage] },
+                citations: if verdict == Verdict::NotEnoughEvidence { Vec::new() } else { vec![*passage] },
                 dropped: 0,
                 self_confidence: Some(share(shares, at)),
                 mean_logprob: Some(share(shares, at).max(f64::MIN_POSITIVE).ln()),
@@ -122,7 +131,7 @@ mod tests {
 
     #[test]
     fn labels_are_drawn_as_often_as_they_are_likely() {
-        let all = drawn(&[[0.5, 0.25, 0.25]], 8);
+        let all = drawn(&[(0, [0.5, 0.25, 0.25])], 8);
         let of = |verdict| all.iter().filter(|c| c.verdict == Some(verdict)).count();
         assert_eq!(LABELS.map(of), [4, 2, 2]);
         assert!(all.iter().all(|c| c.is_valid() && c.citations.len() <= 1));
@@ -132,7 +141,7 @@ mod tests {
 
     #[test]
     fn every_passage_is_asked_in_turn() {
-        let all = drawn(&[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]], 4);
+        let all = drawn(&[(0, [1.0, 0.0, 0.0]), (1, [0.0, 1.0, 0.0]), (2, [0.0, 0.0, 1.0])], 4);
         let said: Vec<_> = all.iter().map(|c| (c.verdict, c.citations.as_slice())).collect();
         assert_eq!(said[0], (Some(Verdict::Supported), &[0][..]));
         assert_eq!(said[1], (Some(Verdict::Refuted), &[1][..]));

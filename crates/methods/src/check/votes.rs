@@ -18,8 +18,12 @@ pub(super) fn by_votes(bench: &Bench<'_>, candidates: &[Candidate]) -> Option<Se
     let (candidate, verdict) = usable.iter().copied().find(|(_, verdict)| share(*verdict) >= most)?;
     let second = LABELS.into_iter().filter(|l| *l != verdict).map(share).fold(0.0, f64::max);
     let cited = bench.unjudged(&candidate.citations);
-    // A decisive verdict for which nothing can be quoted is none.
-    let verdict = if cited.is_empty() { Verdict::NotEnoughEvidence } else { verdict };
+    // A decisive verdict for which nothing can be quoted is none, and nobody voted for that.
+    let (verdict, most) = match verdict {
+        Verdict::NotEnoughEvidence => (verdict, most),
+        _ if cited.is_empty() => (Verdict::NotEnoughEvidence, share(Verdict::NotEnoughEvidence)),
+        decisive => (decisive, most),
+    };
     let features = Features {
         score: most,
         margin: most - second,

@@ -36,5 +36,6 @@ pub use pool::{Pool, PoolPassage};
 pub use query::{QueryRole, queries};
 pub use reason::{Decision, Reason, Rule};
 pub use report::{REPAIR_SCHEMA, RepairReport};
+pub(crate) use rules::word_count;
 pub use rules::{Accepted, Case, Proposal, means_the_same, validate};
 pub use veto::VetoConfig;

@@ -188,7 +188,8 @@ fn sole_value(text: &str) -> Option<counterproof_text::value::Value> {
     (silent(before) && silent(after)).then_some(only.value)
 }
 
-fn word_count(answer: &str) -> usize {
+/// Words of an answer, in scripts with and without spaces between them.
+pub(crate) fn word_count(answer: &str) -> usize {
     let spaced = answer.split_whitespace().count();
     let ideographs = answer.chars().filter(|c| matches!(c, '\u{3400}'..='\u{9fff}')).count();
     // Without spaces between words, two characters make about one word.

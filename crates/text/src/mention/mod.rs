@@ -107,9 +107,35 @@ fn described(words: &str, name: ByteSpan) -> bool {
 /// Whether the words are a name after what it is, in small letters and without an article: "American rock band Boys Like Girls".
 fn titled(words: &str, name: ByteSpan) -> bool {
     // Words that stand within names, so that what follows is a part of one: "Friends of the Earth".
-    const INNER: [&str; 20] = [
-        "of", "the", "and", "or", "de", "la", "le", "du", "del", "der", "den", "von", "van", "da", "di",
-        "in", "for", "to", "by", "with",
+    const INNER: [&str; 28] = [
+        "of",
+        "the",
+        "and",
+        "or",
+        "de",
+        "la",
+        "le",
+        "du",
+        "del",
+        "der",
+        "den",
+        "von",
+        "van",
+        "da",
+        "di",
+        "in",
+        "for",
+        "to",
+        "by",
+        "with",
+        "y",
+        "e",
+        "et",
+        "und",
+        "vs",
+        "feat",
+        "featuring",
+        "aka",
     ];
     let ends = words.get(name.end()..).is_some_and(|rest| !rest.chars().any(char::is_alphanumeric));
     let before = words.get(..name.start()).unwrap_or_default();

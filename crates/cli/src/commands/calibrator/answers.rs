@@ -3,7 +3,9 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use counterproof::methods::answers::{Answers, AnswersCalibration, AnswersConfig, CalibrationRow, Candidate};
+use counterproof::methods::answers::{
+    Answers, AnswersAblations, AnswersCalibration, AnswersConfig, CalibrationRow, Candidate, Course,
+};
 use counterproof::methods::repair::means_the_same;
 use counterproof::{Error, Passage, Question, Result, Retriever};
 use serde::Deserialize;
@@ -46,7 +48,13 @@ impl Names {
 /// Fits the weights and the thresholds.
 pub(super) async fn fit(args: &CalibratorArgs, lines: &[&str], context: &Context) -> Outcome {
     let shared = context.retriever_if_named(&args.evidence).await?;
-    let config = context.config.answers.clone();
+    // What is fitted is reader and verifier; the candidates that a language model would be asked about are judged by them too.
+    let config = AnswersConfig {
+        course: Course::Cascade,
+        questions: None,
+        ablate: AnswersAblations::default(),
+        ..context.config.answers.clone()
+    };
     let calibration = Arc::new(counterproof::own::answers_calibration()?);
     let (reader, verifier) = (reader(context).await?, verifier(None, context).await?);
     let over = |retriever| {
@@ -69,6 +77,7 @@ pub(super) async fn fit(args: &CalibratorArgs, lines: &[&str], context: &Context
     }
     bar.finish_and_clear();
     let fitted = AnswersCalibration::fit(&rows, format!("{} questions of {}", rows.len(), file_name(args)))?;
+    let fitted = fitted.fitted_for(over(None).fitted_for());
     save(&fitted, args)?;
     let candidates = rows.iter().map(|r| r.candidates.len()).sum::<usize>();
     let right = rows.iter().flat_map(|r| &r.candidates).filter(|(_, names)| names.is_some()).count();
