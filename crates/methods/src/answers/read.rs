@@ -76,6 +76,15 @@ pub(super) async fn by_reader(
     Ok(mentions)
 }
 
+/// Whether a list of two is rather one name, as "Pride and Prejudice" is: two words that begin with capitals.
+fn may_be_title(words: &str, parts: &[ByteSpan]) -> bool {
+    let single = |part: &ByteSpan| {
+        let text = part.slice(words).unwrap_or_default();
+        !text.contains(char::is_whitespace) && text.starts_with(char::is_uppercase)
+    };
+    matches!(parts, [a, b] if single(a) && single(b))
+}
+
 /// What was read at a place: the items of a list by themselves, and with one of them the others that stand beside it, for
 /// which the flag is set.
 fn items_at(
@@ -90,7 +99,11 @@ fn items_at(
         return one(span).map(|item| (item, false)).into_iter().collect();
     }
     let inner = |at: ByteSpan| ByteSpan::new(span.start() + at.start(), span.start() + at.end());
-    let own: Vec<(String, ByteSpan)> = match items(words) {
+    let parts = items(words);
+    if wanted != QuestionType::Where && parts.as_ref().is_some_and(|parts| may_be_title(words, parts)) {
+        return vec![((clean_answer(words), span), false)];
+    }
+    let own: Vec<(String, ByteSpan)> = match parts {
         Some(parts) => parts.into_iter().filter_map(inner).filter_map(one).collect(),
         None => one(span).into_iter().collect(),
     };
@@ -402,6 +415,20 @@ mod tests {
         assert!(of("A long passage that says something.").is_empty(), "it only repeats the passage");
         let long = "one two three four five six seven eight nine ten eleven twelve thirteen";
         assert!(of(long).is_empty());
+    }
+
+    #[test]
+    fn two_words_may_be_one_title() {
+        let config = AnswersConfig::default();
+        let read = |text: &str, wanted| {
+            let span = ByteSpan::new(0, text.len()).unwrap();
+            let all = items_at(text, span, text, wanted, &config);
+            all.into_iter().map(|((surface, _), _)| surface).collect::<Vec<_>>()
+        };
+        assert_eq!(read("Pride and Prejudice", QuestionType::Entity), ["Pride and Prejudice"]);
+        assert_eq!(read("Alaska and Hawaii", QuestionType::Where), ["Alaska", "Hawaii"]);
+        assert_eq!(read("Bobby Scott and Bob Russell", QuestionType::Who), ["Bobby Scott", "Bob Russell"]);
+        assert_eq!(read("1992 and 1993", QuestionType::Year), ["1992", "1993"]);
     }
 
     #[test]
