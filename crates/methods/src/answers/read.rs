@@ -108,7 +108,8 @@ fn items_at(
         None => one(span).into_iter().collect(),
     };
     let beside = own.first().map(|(_, at)| siblings(text, *at)).unwrap_or_default();
-    let beside = beside.into_iter().filter_map(one).map(|item| (item, true));
+    let fresh = |(_, at): &(String, ByteSpan)| !own.iter().any(|(_, known)| known.overlaps(*at));
+    let beside: Vec<_> = beside.into_iter().filter_map(one).filter(fresh).map(|item| (item, true)).collect();
     own.iter().cloned().map(|item| (item, false)).chain(beside).collect()
 }
 
