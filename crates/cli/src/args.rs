@@ -241,6 +241,15 @@ pub(crate) struct RepairArgs {
     pub(crate) method: MethodArgs,
 }
 
+/// What judges by evidence.
+#[derive(Debug, Args)]
+pub(crate) struct VerifierArgs {
+    /// What judges claims or answers by evidence: own, a folder with an entailment classifier of a hub, or tei:http://HOST of a
+    /// text-embeddings-inference server [default: own]
+    #[arg(long, value_name = "NAME", env = "COUNTERPROOF_VERIFIER", hide_env_values = true)]
+    pub(crate) verifier: Option<String>,
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Propose {
     /// By the model's abilities
@@ -258,10 +267,8 @@ pub(crate) struct CheckMethodArgs {
     pub(crate) evidence: EvidenceArgs,
     #[command(flatten)]
     pub(crate) choice: ModelArgs,
-    /// What judges claims by evidence: own, a folder with an entailment classifier of a hub, or tei:http://HOST of a
-    /// text-embeddings-inference server [default: own]
-    #[arg(long, value_name = "NAME", env = "COUNTERPROOF_VERIFIER", hide_env_values = true)]
-    pub(crate) verifier: Option<String>,
+    #[command(flatten)]
+    pub(crate) judge: VerifierArgs,
     /// Passages that a search brings [default: 10]
     #[arg(short, value_name = "N")]
     pub(crate) k: Option<usize>,
@@ -340,10 +347,8 @@ pub(crate) struct AnswersMethodArgs {
     pub(crate) evidence: EvidenceArgs,
     #[command(flatten)]
     pub(crate) choice: ModelArgs,
-    /// What judges candidates by passages: own, a folder with an entailment classifier of a hub, or tei:http://HOST of a
-    /// text-embeddings-inference server [default: own]
-    #[arg(long, value_name = "NAME", env = "COUNTERPROOF_VERIFIER", hide_env_values = true)]
-    pub(crate) verifier: Option<String>,
+    #[command(flatten)]
+    pub(crate) judge: VerifierArgs,
     /// Passages that are read [default: 100]
     #[arg(short, value_name = "N")]
     pub(crate) k: Option<usize>,

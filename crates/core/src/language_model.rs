@@ -209,6 +209,14 @@ pub struct Capabilities {
     pub context_tokens: Option<u32>,
 }
 
+impl Capabilities {
+    /// Whether given texts are better scored than written by the model: a small local one seldom writes what it makes of a
+    /// passage, but tells how likely it holds an answer or a label.
+    pub fn is_best_scored(&self) -> bool {
+        self.local && self.score
+    }
+}
+
 /// Replies to messages, and scores given replies.
 ///
 /// Contract: a reply that was cut off says so in its [`FinishReason`]; a reply that is no reply (half a body, HTML,

@@ -86,7 +86,7 @@ impl Encoders {
         };
         Ok(Self {
             reader: reader(context).await?,
-            verifier: verifier(args.verifier.as_deref(), context).await?,
+            verifier: verifier(args.judge.verifier.as_deref(), context).await?,
             calibration: Arc::new(calibration),
         })
     }

@@ -49,7 +49,7 @@ impl Checker {
                 }
             }
         }
-        let verifier = verifier(args.verifier.as_deref(), context).await?;
+        let verifier = verifier(args.judge.verifier.as_deref(), context).await?;
         Ok(Self { model, verifier, calibrator, config, limits: context.limits().clone() })
     }
 

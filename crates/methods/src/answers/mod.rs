@@ -12,6 +12,7 @@
 
 mod candidates;
 mod config;
+mod decide;
 mod pipeline;
 mod prompts;
 mod question;

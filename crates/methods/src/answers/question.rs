@@ -36,12 +36,14 @@ pub(super) fn fixed(question: &str, answer: &str) -> String {
 pub(super) async fn questions(
     question: &str,
     candidates: &[&str],
-    model: Option<&dyn LanguageModel>,
+    model: &dyn LanguageModel,
     config: &AnswersConfig,
     ledger: &mut Ledger,
 ) -> Result<Vec<Vec<String>>> {
     let all_fixed = || candidates.iter().map(|answer| vec![fixed(question, answer)]).collect();
-    let (Some(model), false) = (model, candidates.is_empty()) else { return Ok(all_fixed()) };
+    if candidates.is_empty() {
+        return Ok(Vec::new());
+    }
     let one_each = |many: bool| {
         let requests = candidates.iter().map(|answer| {
             let rendered = match many {
@@ -125,7 +127,7 @@ mod tests {
         let model = ScriptedModel::new(move |_: &CompletionRequest| Script::Reply(reply.to_owned()));
         let config = AnswersConfig { questions: Some(mode), ..AnswersConfig::default() };
         let mut ledger = Ledger::new(None);
-        let got = questions("Who drew it?", &["Ann", "Bob"], Some(&model), &config, &mut ledger);
+        let got = questions("Who drew it?", &["Ann", "Bob"], &model, &config, &mut ledger);
         (got.await.unwrap(), model.requests().len())
     }
 

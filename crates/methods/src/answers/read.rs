@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::time::Instant;
 
 use counterproof_core::{
-    ByteSpan, Completion, CompletionRequest, Event, LanguageModel, QuestionType, Result, Sampling, Score,
-    SpanReader, StageCost,
+    ByteSpan, CompletionRequest, Event, LanguageModel, QuestionType, Result, Sampling, Score, SpanReader,
+    StageCost,
 };
 use counterproof_models::prompts::Rendered;
 use counterproof_models::reply::split_reasoning;
@@ -216,7 +216,7 @@ pub(super) async fn by_model(
     let mut mentions = Vec::new();
     for (passage, (reply, (_, text))) in replies.iter().zip(&shown).enumerate() {
         let Ok(reply) = reply else { continue };
-        for (place, surface) in lines(reply, &[text], config).into_iter().enumerate() {
+        for (place, surface) in lines(&reply.text, &[text], config).into_iter().enumerate() {
             let span = pool.get(passage).and_then(|entry| find(&entry.passage.text, &surface));
             mentions.push(Mention {
                 passage: Some(passage),
@@ -252,7 +252,7 @@ pub(super) async fn at_once(
     };
     let reply = ledger.complete(model, request(STAGE, rendered, 2 * MAX_TOKENS)).await?;
     let given: Vec<&str> = passages.iter().map(|(_, text)| *text).collect();
-    let listed = lines(&reply, &given, config).into_iter().enumerate();
+    let listed = lines(&reply.text, &given, config).into_iter().enumerate();
     let mention = |(place, surface): (usize, String)| {
         placed(Mention { passage: None, surface, span: None, margin: None, place, listed: false }, pool)
     };
@@ -281,8 +281,8 @@ pub(super) fn request(stage: &str, rendered: Rendered, max_tokens: u32) -> Compl
 }
 
 /// The answers in a reply, one a line (RI²VER, stage 1.3). A line that only repeats a whole passage is none.
-fn lines(reply: &Completion, given: &[&str], config: &AnswersConfig) -> Vec<String> {
-    let (_, text) = split_reasoning(&reply.text);
+fn lines(reply: &str, given: &[&str], config: &AnswersConfig) -> Vec<String> {
+    let (_, text) = split_reasoning(reply);
     let quoted =
         |line: &str| line.split_whitespace().count() > 3 && given.iter().any(|g| g.trim() == line.trim());
     let mut found: Vec<String> = Vec::new();
@@ -383,21 +383,10 @@ pub(super) fn find(text: &str, words: &str) -> Option<ByteSpan> {
 
 #[cfg(test)]
 mod tests {
-    use counterproof_core::{FinishReason, Usage};
-
     use super::*;
 
     fn of(text: &str) -> Vec<String> {
-        let reply = Completion {
-            text: text.to_owned(),
-            reasoning: None,
-            usage: Usage::default(),
-            finish: FinishReason::Stop,
-            tokens: None,
-            model: "m".to_owned(),
-            cached: false,
-        };
-        lines(&reply, &["A long passage that says something."], &AnswersConfig::default())
+        lines(text, &["A long passage that says something."], &AnswersConfig::default())
     }
 
     #[test]

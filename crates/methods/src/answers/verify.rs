@@ -304,7 +304,7 @@ pub(super) async fn ask(
         let (source, extra) = (pairs(&source), pairs(&extra));
         let rendered = prompts::verdict(question, &case.candidate.surface, verification, &source, &extra)?;
         let given: Vec<&str> = source.iter().chain(&extra).map(|(_, text)| *text).collect();
-        let said = match scores(model) {
+        let said = match model.capabilities().is_best_scored() {
             true => scored(rendered, lean, model, ledger).await?,
             false => written(rendered, &given, model, ledger).await?,
         };
@@ -314,11 +314,6 @@ pub(super) async fn ask(
         }
     }
     Ok(all)
-}
-
-/// Whether a model's verdicts are scored, not written: a small local one seldom writes what it makes of a passage.
-pub(super) fn scores(model: &dyn LanguageModel) -> bool {
-    model.capabilities().local && model.capabilities().score
 }
 
 /// How far a model leans to yes where there is nothing to read, in log-odds. Small models lean to one word by much more than

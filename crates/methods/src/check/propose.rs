@@ -31,7 +31,7 @@ impl Check {
         let by_score = match self.config().proposing {
             Proposing::Scored => true,
             Proposing::Written => false,
-            Proposing::Auto => model.capabilities().local && model.capabilities().score,
+            Proposing::Auto => model.capabilities().is_best_scored(),
         };
         let (all, chosen) = match by_score {
             true => self.scored(bench, model, ledger).await?,

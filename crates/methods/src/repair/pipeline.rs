@@ -65,7 +65,7 @@ impl Repair {
         let by_score = match config.gate {
             GateKind::Score => true,
             GateKind::Text => false,
-            GateKind::Auto => capabilities.local && capabilities.score,
+            GateKind::Auto => capabilities.is_best_scored(),
         };
         let gate: Arc<dyn Gate> = if by_score { Arc::new(ScoreGate) } else { Arc::new(TextGate) };
         let (typer, limits) = (Arc::new(RuleTyper), Limits::default());

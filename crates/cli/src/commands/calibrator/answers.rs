@@ -11,7 +11,7 @@ use counterproof::{Error, Passage, Question, Result, Retriever};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Given, file_name, passages, retriever, save};
+use super::{Given, file_name, passages, read_rows, retriever, save};
 use crate::args::CalibratorArgs;
 use crate::context::Context;
 use crate::error::Outcome;
@@ -62,20 +62,8 @@ pub(super) async fn fit(args: &CalibratorArgs, lines: &[&str], context: &Context
         Answers::by_encoders(retriever, reader, verifier, Arc::clone(&calibration), config.clone())
             .with_limits(context.limits().clone())
     };
-    let bar = context.display.rows(lines.len() as u64, "finding answers");
-    let (mut rows, mut failed) = (Vec::new(), 0u64);
-    for (number, line) in lines.iter().enumerate() {
-        bar.inc(1);
-        match row(line, shared.clone(), &over, &config, context).await {
-            Ok(row) => rows.push(row),
-            Err(error) if error.is_user() => {
-                failed += 1;
-                context.note(&format!("{} row {}: {error}", args.input.display(), number + 1));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    bar.finish_and_clear();
+    let read = async |line: &str| row(line, shared.clone(), &over, &config, context).await;
+    let (rows, failed) = read_rows(args, lines, "finding answers", read, context).await?;
     let fitted = AnswersCalibration::fit(&rows, format!("{} questions of {}", rows.len(), file_name(args)))?;
     let fitted = fitted.fitted_for(over(None).fitted_for());
     save(&fitted, args)?;

@@ -8,7 +8,7 @@ use counterproof::{Error, Passage, Result, Retriever};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Given, file_name, retriever, save};
+use super::{Given, file_name, read_rows, retriever, save};
 use crate::args::CalibratorArgs;
 use crate::context::Context;
 use crate::error::Outcome;
@@ -40,20 +40,8 @@ pub(super) async fn fit(args: &CalibratorArgs, lines: &[&str], context: &Context
         let check = Check::without_model(retriever, Arc::clone(&verifier), config.clone());
         check.with_limits(context.limits().clone())
     };
-    let bar = context.display.rows(lines.len() as u64, "checking claims");
-    let (mut rows, mut failed) = (Vec::new(), 0u64);
-    for (number, line) in lines.iter().enumerate() {
-        bar.inc(1);
-        match claim_row(line, shared.clone(), &over, context).await {
-            Ok(row) => rows.push(row),
-            Err(error) if error.is_user() => {
-                failed += 1;
-                context.note(&format!("{} row {}: {error}", args.input.display(), number + 1));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-    bar.finish_and_clear();
+    let read = async |line: &str| claim_row(line, shared.clone(), &over, context).await;
+    let (rows, failed) = read_rows(args, lines, "checking claims", read, context).await?;
     let told = format!("{} claims of {}", rows.len(), file_name(args));
     let fitted = Calibrator::fit(&rows, CalibratorKind::Lean, told)?.fitted_for(over(None).fitted_for());
     save(&fitted, args)?;

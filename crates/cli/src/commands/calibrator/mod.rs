@@ -55,6 +55,34 @@ pub(crate) async fn run(args: &CalibratorArgs, context: &Context) -> Outcome {
     }
 }
 
+/// What `read` makes of each row, and how many rows it could not use: what is wrong with a row is told, and the others count.
+///
+/// # Errors
+/// What is not a row's fault.
+async fn read_rows<Row>(
+    args: &CalibratorArgs,
+    lines: &[&str],
+    doing: &'static str,
+    read: impl AsyncFn(&str) -> Result<Row>,
+    context: &Context,
+) -> Result<(Vec<Row>, u64)> {
+    let bar = context.display.rows(lines.len() as u64, doing);
+    let (mut rows, mut failed) = (Vec::with_capacity(lines.len()), 0);
+    for (number, line) in lines.iter().enumerate() {
+        bar.inc(1);
+        match read(line).await {
+            Ok(row) => rows.push(row),
+            Err(error) if error.is_user() => {
+                failed += 1;
+                context.note(&format!("{} row {}: {error}", args.input.display(), number + 1));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    bar.finish_and_clear();
+    Ok((rows, failed))
+}
+
 /// Writes what was fitted.
 fn save(fitted: &impl Serialize, args: &CalibratorArgs) -> Result<()> {
     let json =
