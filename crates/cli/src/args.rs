@@ -370,7 +370,7 @@ pub(crate) struct AnswersMethodArgs {
     /// Verify so many candidates at most
     #[arg(long, value_name = "N")]
     pub(crate) max_candidates: Option<usize>,
-    /// Make so many calls of a language model at most; candidates left over are rejected, and counted
+    /// Make so many calls of a language model at most; candidates left over are rejected with --faithful, else decided without it
     #[arg(long, value_name = "N")]
     pub(crate) budget_calls: Option<usize>,
     /// Take a part of the method out, to see what it is worth (may be given more than once)

@@ -25,6 +25,13 @@ pub struct Reading {
     pub no_answer: Score,
 }
 
+impl Reading {
+    /// By how much a span of this reading is preferred to "this passage does not answer the question".
+    pub fn margin(&self, span: &AnswerSpan) -> Score {
+        Score::new(span.score.get() - self.no_answer.get())
+    }
+}
+
 /// Finds the words of a passage that answer a question.
 ///
 /// Contract: one [`Reading`] a passage, in the order given; spans lie in the text on character bounds.

@@ -3,12 +3,15 @@
 use std::time::{Duration, Instant};
 
 use counterproof_core::{
-    Completion, CompletionRequest, ContinuationScore, Cost, Entailment, Error, Event, Hit, LanguageModel,
-    Nli, PassageId, Price, Result, Retriever, Score, ScoreRequest, StageCost, Tokens, Trace, TracedHit,
-    Usage,
+    AnswerSpan, Completion, CompletionRequest, ContinuationScore, Cost, Entailment, Error, Event, Hit,
+    LanguageModel, Nli, Passage, PassageId, Price, Reading, Result, Retriever, Score, ScoreRequest,
+    SpanReader, StageCost, Tokens, Trace, TracedHit, Usage,
 };
 use counterproof_models::usage::call_cost;
 use futures::future::join_all;
+
+/// The best spans of a reading that a trace keeps.
+const TRACED_SPANS: usize = 8;
 
 /// What was done so far, and what it cost.
 #[derive(Debug, Default)]
@@ -151,6 +154,36 @@ impl Ledger {
             wall_ms,
         });
         reply
+    }
+
+    /// Has passages read for a question; the trace keeps the best spans, by how many nats they beat "no answer here".
+    ///
+    /// # Errors
+    /// The reader's.
+    pub(crate) async fn read(
+        &mut self,
+        stage: &str,
+        reader: &dyn SpanReader,
+        question: &str,
+        passages: &[&Passage],
+    ) -> Result<Vec<Reading>> {
+        let start = Instant::now();
+        let texts: Vec<&str> = passages.iter().map(|p| p.text.as_str()).collect();
+        let readings = reader.read(question, &texts).await?;
+        let wall_ms = elapsed_ms(start);
+        let mut spans: Vec<(PassageId, String, Score)> = Vec::new();
+        for (reading, passage) in readings.iter().zip(passages) {
+            let of = |s: &AnswerSpan| {
+                Some((passage.id.clone(), s.span.slice(&passage.text)?.to_owned(), reading.margin(s)))
+            };
+            spans.extend(reading.spans.iter().filter_map(of));
+        }
+        spans.sort_by(|a, b| b.2.get().total_cmp(&a.2.get()));
+        spans.truncate(TRACED_SPANS);
+        self.cost.add(stage, StageCost { wall_ms, ..StageCost::default() });
+        let model = reader.identity().to_owned();
+        self.trace.push(Event::Read { stage: stage.to_owned(), model, spans, wall_ms });
+        Ok(readings)
     }
 
     /// Has statements judged by premises, each of which a name stands for in the trace.

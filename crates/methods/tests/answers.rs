@@ -135,6 +135,23 @@ async fn the_order_of_the_passages_does_not_change_the_set() {
 }
 
 #[tokio::test]
+async fn a_verifier_that_is_always_right_leaves_what_reading_missed() {
+    // Of two right answers the second stands in no passage: the oracle keeps no wrong one and finds no more than was read.
+    let gold = ["Alpha Ames", "Omega Orr"];
+    let oracle =
+        model(
+            move |asked, _| {
+                if gold.iter().any(|name| asked.contains(name)) { "Yes".to_owned() } else { "No".to_owned() }
+            },
+        );
+    let report = faithful(oracle, AnswersConfig::default()).await;
+    let kept: Vec<&str> = report.answers.iter().map(|a| a.answer.as_str()).collect();
+    assert!(!kept.is_empty() && kept.iter().all(|name| gold.contains(name)), "precision 1: {kept:?}");
+    let read = |name: &&&str| kept.contains(*name) || report.rejected.iter().any(|r| r.answer == **name);
+    assert_eq!(kept.len(), gold.iter().filter(read).count(), "recall is the candidates'");
+}
+
+#[tokio::test]
 async fn parts_can_be_taken_out() {
     let with = |part: &'static str| async move {
         let mut config = AnswersConfig::default();

@@ -1,11 +1,9 @@
 //! Reading: every passage by itself, whatever the others say.
 
 use std::collections::HashSet;
-use std::time::Instant;
 
 use counterproof_core::{
-    ByteSpan, CompletionRequest, Event, LanguageModel, QuestionType, Result, Sampling, Score, SpanReader,
-    StageCost,
+    ByteSpan, CompletionRequest, LanguageModel, Passage, QuestionType, Result, Sampling, SpanReader,
 };
 use counterproof_models::prompts::Rendered;
 use counterproof_models::reply::split_reasoning;
@@ -18,15 +16,12 @@ use counterproof_text::tokens::content_tokens;
 use super::candidates::Mention;
 use super::config::AnswersConfig;
 use super::prompts;
-use crate::ledger::{Ledger, elapsed_ms};
+use crate::ledger::Ledger;
 use crate::pool::{Entry, Pool};
 use crate::prompts::language_of;
 use crate::repair::word_count;
 
 pub(super) const STAGE: &str = "read";
-
-/// The best spans of a reading that a trace keeps.
-const TRACED_SPANS: usize = 12;
 
 /// Titles that are taken as candidates at most.
 const TITLES: usize = 20;
@@ -46,33 +41,24 @@ pub(super) async fn by_reader(
     config: &AnswersConfig,
     ledger: &mut Ledger,
 ) -> Result<Vec<Mention>> {
-    let texts: Vec<&str> = pool.entries().iter().map(|e| e.passage.text.as_str()).collect();
-    if texts.is_empty() {
+    let passages: Vec<&Passage> = pool.entries().iter().map(|e| &*e.passage).collect();
+    if passages.is_empty() {
         return Ok(Vec::new());
     }
-    let start = Instant::now();
-    let readings = reader.read(question, &texts).await?;
-    let mut traced = Vec::new();
+    let readings = ledger.read(STAGE, reader, question, &passages).await?;
     let mut mentions = Vec::new();
-    for (passage, (reading, entry)) in readings.iter().zip(pool.entries()).enumerate() {
-        let text = entry.passage.text.as_str();
+    for (at, (reading, passage)) in readings.iter().zip(passages).enumerate() {
+        let text = passage.text.as_str();
         let mut own: Vec<Mention> = Vec::new();
         for span in &reading.spans {
-            let margin = span.score.get() - reading.no_answer.get();
+            let margin = reading.margin(span).get();
             let Some(words) = span.span.slice(text).filter(|_| margin >= config.min_margin) else { continue };
-            traced.push((entry.passage.id.clone(), words.to_owned(), Score::new(margin)));
             for (item, listed) in items_at(text, span.span, words, wanted, config) {
-                push(&mut own, passage, item, (Some(margin), listed), config);
+                push(&mut own, at, item, (Some(margin), listed), config);
             }
         }
         mentions.append(&mut own);
     }
-    let wall_ms = elapsed_ms(start);
-    traced.sort_by(|a, b| b.2.get().total_cmp(&a.2.get()));
-    traced.truncate(TRACED_SPANS);
-    ledger.cost.add(STAGE, StageCost { wall_ms, ..StageCost::default() });
-    let model = reader.identity().to_owned();
-    ledger.trace.push(Event::Read { stage: STAGE.to_owned(), model, spans: traced, wall_ms });
     Ok(mentions)
 }
 

@@ -16,7 +16,6 @@ pub(super) fn by_votes(bench: &Bench<'_>, candidates: &[Candidate]) -> Option<Se
     };
     let most = LABELS.map(share).into_iter().fold(0.0, f64::max);
     let (candidate, verdict) = usable.iter().copied().find(|(_, verdict)| share(*verdict) >= most)?;
-    let second = LABELS.into_iter().filter(|l| *l != verdict).map(share).fold(0.0, f64::max);
     let cited = bench.unjudged(&candidate.citations);
     // A decisive verdict for which nothing can be quoted is none, and nobody voted for that.
     let (verdict, most) = match verdict {
@@ -24,6 +23,7 @@ pub(super) fn by_votes(bench: &Bench<'_>, candidates: &[Candidate]) -> Option<Se
         _ if cited.is_empty() => (Verdict::NotEnoughEvidence, share(Verdict::NotEnoughEvidence)),
         decisive => (decisive, most),
     };
+    let second = LABELS.into_iter().filter(|l| *l != verdict).map(share).fold(0.0, f64::max);
     let features = Features {
         score: most,
         margin: most - second,

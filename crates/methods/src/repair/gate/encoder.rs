@@ -8,12 +8,11 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
 
 use async_trait::async_trait;
 use counterproof_core::{
-    ByteSpan, Entailment, Event, LanguageModel, Nli, Probability, QuestionType, Result, RuleOutcome, Score,
-    SpanReader, StageCost,
+    ByteSpan, Entailment, LanguageModel, Nli, Passage, Probability, QuestionType, Result, RuleOutcome,
+    SpanReader,
 };
 use counterproof_text::answer::clean_answer;
 use counterproof_text::mention::narrowed;
@@ -24,16 +23,13 @@ use serde::Serialize;
 use super::alternatives::{Alternative, EvidenceSentence, Gathered, gather, sentence_at};
 use super::calibration::{FEATURES, GateCalibration};
 use super::{Gate, GateCase, Ruling};
-use crate::ledger::{Ledger, Stated, elapsed_ms};
+use crate::ledger::{Ledger, Stated};
 use crate::repair::locate::EvidenceRef;
 use crate::repair::rules::{Proposal, means_the_same};
 use crate::repair::{Pool, RepairConfig};
 use crate::weighing::logit;
 
 const STAGE: &str = "gate";
-
-/// The best spans of a reading that a trace keeps.
-const TRACED_SPANS: usize = 8;
 
 /// What was found out about one of the answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -153,33 +149,13 @@ impl EncoderGate {
         pool: &Pool,
         ledger: &mut Ledger,
     ) -> Result<Vec<(usize, ByteSpan, f64)>> {
-        let texts: Vec<&str> = pool.passages().iter().map(|p| p.passage.text.as_str()).collect();
-        let start = Instant::now();
-        let readings = self.reader.read(question, &texts).await?;
-        let mut spans: Vec<(usize, ByteSpan, f64)> = readings
-            .iter()
-            .enumerate()
-            .flat_map(|(passage, reading)| {
-                let margin = |score: Score| score.get() - reading.no_answer.get();
-                reading.spans.iter().map(move |span| (passage, span.span, margin(span.score)))
-            })
-            .collect();
+        let passages: Vec<&Passage> = pool.passages().iter().map(|p| &*p.passage).collect();
+        let readings = ledger.read(stage, &*self.reader, question, &passages).await?;
+        let mut spans: Vec<(usize, ByteSpan, f64)> = Vec::new();
+        for (passage, reading) in readings.iter().enumerate() {
+            spans.extend(reading.spans.iter().map(|span| (passage, span.span, reading.margin(span).get())));
+        }
         spans.sort_by(|a, b| b.2.total_cmp(&a.2));
-        let wall_ms = elapsed_ms(start);
-        ledger.cost.add(stage, StageCost { wall_ms, ..StageCost::default() });
-        ledger.trace.push(Event::Read {
-            stage: stage.to_owned(),
-            model: self.reader.identity().to_owned(),
-            spans: spans
-                .iter()
-                .take(TRACED_SPANS)
-                .filter_map(|(passage, span, margin)| {
-                    let passage = pool.get(*passage)?;
-                    Some((passage.id.clone(), span.slice(&passage.text)?.to_owned(), Score::new(*margin)))
-                })
-                .collect(),
-            wall_ms,
-        });
         Ok(spans)
     }
 
